@@ -1,0 +1,55 @@
+# make repro                    the demo reef, from nothing to a scored, versioned result
+# make repro PARAMS=params/x    another profile, beside the workspace in runs/x
+# make test | make lint         what a change must pass
+
+PYTHON ?= python3
+PARAMS ?= params.yaml
+VENV := $(CURDIR)/.venv
+# Absolute: a relative entry would not be found by queued experiments, which run in another folder.
+export PATH := $(VENV)/bin:$(PATH)
+
+PROFILE := $(basename $(notdir $(PARAMS)))
+RUN := $(CURDIR)/runs/$(PROFILE)
+
+.PHONY: repro test lint format
+.DELETE_ON_ERROR:
+
+ifeq ($(PARAMS),params.yaml)
+repro: $(VENV)/.installed
+	python -m reseed check
+	dvc repro
+	python -m reseed scores
+else
+repro: $(VENV)/.installed
+	python -m reseed check --params "$(PARAMS)"
+	sh .ci/profile "$(PARAMS)" "$(RUN)"
+	cd "$(RUN)" && DVC_ROOT="$(CURDIR)" dvc repro
+	cd "$(RUN)" && python -m reseed scores
+endif
+
+test: $(VENV)/.installed-dev
+	python -m pytest -n 2 --dist loadgroup $(ARGS)
+
+lint: $(VENV)/.installed-dev
+	ruff format --check .
+	ruff check .
+	mypy
+	lint-imports
+
+format: $(VENV)/.installed-dev
+	ruff format .
+	ruff check --fix .
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: $(PYTHON) is older than Python 3.11; name a newer one: make repro PYTHON=python3.12" >&2; exit 2; }
+	$(PYTHON) -m venv "$(VENV)"
+	@touch "$@"
+
+$(VENV)/.installed: $(VENV)/.created requirements.txt requirements.lock
+	python -m pip install --disable-pip-version-check --quiet -r requirements.txt -c requirements.lock
+	@touch "$@"
+
+$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
+	python -m pip install --disable-pip-version-check --quiet -r requirements-dev.txt -c requirements.lock
+	@touch "$@"

@@ -1,0 +1,29 @@
+"""`data/catalog/annotations.csv` and `frame_labels.csv`: what each annotator said."""
+
+from reseed.artifacts.table import Column, Table
+
+ANNOTATIONS = Table(
+    columns=(
+        Column("frame_id", "text", "frame the rectangle lies on"),
+        Column("annotator", "text", "who labelled it"),
+        Column("x0", "int", "left edge, stored-pixel coordinates (px)"),
+        Column("y0", "int", "top edge (px)"),
+        Column("x1", "int", "right edge, exclusive (px)"),
+        Column("y1", "int", "bottom edge, exclusive (px)"),
+        Column("label", "text", "No-Deploy, Coral or Deploy"),
+        Column("kind", "text", "grid, rect, point (1 x 1 px) or weak (inherited from the frame)"),
+        Column("source_label", "text", "what the file said"),
+        Column("gold", "int", "1 if this annotator is the reference (catalog.annotator)"),
+    ),
+    key=("frame_id", "annotator", "x0", "y0", "x1", "y1"),
+)
+
+FRAME_LABELS = Table(
+    columns=(
+        Column("frame_id", "text", "frame"),
+        Column("annotator", "text", "who labelled it"),
+        Column("label", "text", "Deploy or No-Deploy"),
+        Column("gold", "int", "1 if this annotator is the reference (catalog.annotator)"),
+    ),
+    key=("frame_id", "annotator"),
+)

@@ -1,0 +1,29 @@
+"""`data/patches/index.csv` and `labels.csv`: the place and the label of each row of `patches.npy`."""
+
+from reseed.artifacts.table import Column, Table
+
+PATCH_INDEX = Table(
+    columns=(
+        Column("patch_id", "text", "<frame_id>#r003c005 on the grid, <frame_id>#y0671x0217 around a point"),
+        Column("frame_id", "text", "frame the patch is cut from"),
+        Column("row", "int", "grid row from the top; -1 around a point"),
+        Column("col", "int", "grid column from the left; -1 around a point"),
+        Column("x0", "int", "left edge, stored-pixel coordinates; negative where a point patch is padded (px)"),
+        Column("y0", "int", "top edge (px)"),
+        Column("x1", "int", "right edge, exclusive (px)"),
+        Column("y1", "int", "bottom edge, exclusive (px)"),
+    ),
+    key=("patch_id",),
+    sort=False,  # row i describes patches.npy[i]
+)
+
+PATCH_LABELS = Table(
+    columns=(
+        Column("patch_id", "text", "patch"),
+        Column("annotator", "text", "who labelled it"),
+        Column("label", "text", "class of most of the annotated area; empty below extract.min_purity"),
+        Column("purity", "float", "share of the annotated area inside the patch that has that class, 0-1"),
+        Column("gold", "int", "1 if this annotator is the reference (catalog.annotator)"),
+    ),
+    key=("patch_id", "annotator"),
+)

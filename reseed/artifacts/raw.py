@@ -1,0 +1,56 @@
+"""`data/raw.json`: which sources lie below `data/raw`, and what exactly was brought."""
+
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from reseed.artifacts.files import read_json, write_json
+from reseed.errors import SourceError
+
+
+@dataclass(frozen=True)
+class RawSource:
+    """One source as it was pulled.
+
+    Args:
+        name: Folder below data/raw.
+        kind: `demo` or `folder`.
+        uri: Where it came from, as the parameters have it: not expanded, so that it holds no path of one machine.
+        layout: How the folder is organised.
+        sha256: Digest of the folder, 64 hex digits.
+        bytes: Sum of the file lengths.
+        files: Number of files.
+        licence: Licence of the data.
+        pinned: Whether the parameters name the digest.
+        synthetic: Whether the demo rendered it.
+    """
+
+    name: str
+    kind: str
+    uri: str
+    layout: str
+    sha256: str
+    bytes: int
+    files: int
+    licence: str
+    pinned: bool
+    synthetic: bool
+
+
+def write_raw(sources: list[RawSource], path: Path) -> None:
+    """Write the sources, in the order of the parameters, to a new file."""
+    write_json(path, [asdict(source) for source in sources])
+
+
+def read_raw(path: Path) -> list[RawSource]:
+    """Read what the pull stage wrote.
+
+    Raises:
+        SourceError: If the file is missing or not what the pull stage writes.
+    """
+    if not path.is_file():
+        raise SourceError(f"{path}: no such file; run `dvc repro pull`")
+    entries = read_json(path)
+    names = {field.name for field in fields(RawSource)}
+    if not isinstance(entries, list) or any(not isinstance(entry, dict) or set(entry) != names for entry in entries):
+        raise SourceError(f"{path}: not the record of this version; run `dvc repro -f pull`")
+    return [RawSource(**entry) for entry in entries]

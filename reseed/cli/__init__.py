@@ -1,0 +1,1 @@
+"""The commands of `python -m reseed`, one module each."""

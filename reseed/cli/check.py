@@ -1,0 +1,66 @@
+"""`python -m reseed check`: is the parameter file sound, and are the sources what was pulled and pinned?
+
+A pipeline does not see that a folder outside of it changed: this command looks.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from reseed.artifacts.raw import RawSource, read_raw
+from reseed.errors import SourceError
+from reseed.field.pull import require_pin
+from reseed.field.sources import digest_folder, resolve_uri
+from reseed.params.pull import PullParams, Source
+from reseed.params.sections import SECTIONS, require_valid
+
+RAW_RECORD = Path("data/raw.json")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--params", type=Path, default=Path("params.yaml"), metavar="FILE", help="default: params.yaml")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Say of every source whether it is as pinned and as pulled; 0 unless something stands in the way of a run."""
+    values = require_valid(arguments.params)
+    sys.stdout.write(f"{arguments.params}: all {len(SECTIONS)} sections valid\n")
+    pulled = {entry.name: entry for entry in read_raw(RAW_RECORD)} if RAW_RECORD.is_file() else {}
+    problems = []
+    for source in PullParams.model_validate(values["pull"]).sources:
+        try:
+            sys.stdout.write(f"{source.name}: {_state(source, pulled.get(source.name))}\n")
+        except SourceError as error:
+            problems.append(str(error))
+    if problems:
+        raise SourceError("\n".join(problems))
+    return 0
+
+
+def _state(source: Source, pulled: RawSource | None) -> str:
+    """Return the state of one source in words.
+
+    Raises:
+        SourceError: If it is pinned and differs, or if it is neither here nor pulled.
+    """
+    if source.kind == "demo":
+        return "rendered by the pipeline, synthetic"
+    comparable = pulled if pulled is not None and pulled.uri == source.uri else None
+    try:
+        digest = digest_folder(resolve_uri(source.uri), f"digest {source.name}")
+    except SourceError as error:
+        if comparable is None:
+            raise SourceError(f"pull.sources {source.name}: {error}") from error
+        # A clone that got data/raw from a DVC remote works without the source.
+        return f"cannot be compared ({error}); as pulled before, sha256 {comparable.sha256}"
+    require_pin(source, digest.sha256)
+    pin = "pinned, ok" if source.sha256 is not None else "unpinned"
+    if comparable is None:
+        return f"{pin}, not pulled yet, sha256 {digest.sha256}"
+    if comparable.sha256 == digest.sha256:
+        return f"{pin}, unchanged since it was pulled, sha256 {digest.sha256}"
+    return (
+        f"{pin}, CHANGED since it was pulled: run `dvc repro -f pull` to take it in\n"
+        f"  pulled  {comparable.sha256}\n  found   {digest.sha256}"
+    )

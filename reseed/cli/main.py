@@ -1,0 +1,50 @@
+"""The commands of `python -m reseed`: one module each, loaded only when it is called."""
+
+import argparse
+import importlib
+import sys
+from typing import Final
+
+from reseed.errors import EXIT_USER_ERROR, ReseedError
+
+# Command: what it does in one line. Its module reseed.cli.<command>, dashes as underscores, has
+# `add_arguments(parser)` and `run(arguments) -> int`, the exit code.
+COMMANDS: Final = {
+    "check": "validate a parameter file in full, and see whether the sources are what was pulled and pinned",
+    "pin": "print the digest of a source folder, for pull.sources[].sha256",
+    "scores": "print the scores of the last run in a short table",
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; a user error ends in one clear message and exit code 2.
+
+    Args:
+        argv: Arguments without the program name; those of the process if None.
+
+    Returns:
+        Exit code.
+    """
+    arguments = sys.argv[1:] if argv is None else argv
+    chosen = _overview().parse_args(arguments[:1]).command
+    command = importlib.import_module(f"reseed.cli.{chosen.replace('-', '_')}")
+    parser = argparse.ArgumentParser(prog=f"python -m reseed {chosen}", description=COMMANDS[chosen])
+    command.add_arguments(parser)
+    try:
+        return int(command.run(parser.parse_args(arguments[1:])))
+    except ReseedError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return EXIT_USER_ERROR
+
+
+def _overview() -> argparse.ArgumentParser:
+    width = max(map(len, COMMANDS))
+    lines = "\n".join(f"  {name:<{width}}  {line}" for name, line in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m reseed",
+        usage="python -m reseed COMMAND ...",
+        description=f"commands:\n{lines}\n\n`python -m reseed COMMAND --help` tells more.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of the commands above")
+    return parser

@@ -1,0 +1,86 @@
+"""Print the scores of the last run in short: patches first, then deployment decisions, and what they come from."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from reseed.artifacts.files import read_json
+from reseed.errors import ReseedError
+from reseed.figures.notice import SYNTHETIC_NOTICE
+
+_METRICS: Final = Path("metrics/metrics.json")
+_DETAILS: Final = Path("metrics/details.json")
+_FIGURES: Final = Path("plots/figures")
+
+# Key in metrics.json and how people call it, in reading order: macro F1 leads.
+_PATCH: Final = {
+    "macro_f1": "macro F1",
+    "accuracy": "accuracy",
+    "no_deploy_f1": "F1 No-Deploy",
+    "coral_f1": "F1 Coral",
+    "deploy_f1": "F1 Deploy",
+}
+_FRAME: Final = {
+    "macro_f1": "macro F1",
+    "accuracy": "accuracy",
+    "deploy_precision": "Deploy precision",
+    "deploy_recall": "Deploy recall",
+    "deploy_f1": "Deploy F1",
+}
+_VALIDATION: Final = {"patch_macro_f1": "patch macro F1", "frame_macro_f1": "frame macro F1"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "folder", nargs="?", default=".", type=Path, help="where the run lies, such as runs/reefscan; default: here"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the table and return exit code 0."""
+    folder: Path = args.folder
+    sys.stdout.write(table(_read(folder / _METRICS), _read(folder / _DETAILS), folder / _FIGURES))
+    return 0
+
+
+def table(metrics: dict[str, Any], details: dict[str, Any], figures: Path) -> str:
+    """Return the scores as text.
+
+    Args:
+        metrics: Content of `metrics/metrics.json`.
+        details: Content of `metrics/details.json`.
+        figures: Folder of the pictures.
+    """
+    patch, frame, data = metrics["patch"], metrics["frame"], metrics["data"]
+    notice = f"*** {SYNTHETIC_NOTICE} ***"
+    lines = [notice, ""] if data["synthetic"] else []
+    lines += [f"Test patches: {patch['n']:,} labelled", *_rows(patch, _PATCH)]
+    lines += ["", f"Test frames: {frame['n']:,} labelled, alpha {frame['alpha']:g}", *_rows(frame, _FRAME)]
+    lines += ["", "Validation (picks epoch and alpha: optimistic)", *_rows(metrics["validation"], _VALIDATION)]
+    sources = [
+        f"{source['name']} ({source['kind']}, sha256 {source['sha256'][:12]})" for source in details["data"]["sources"]
+    ]
+    lines += [
+        "",
+        f"Data      {', '.join(sources)}: {data['frames_train']:,} train frames, {data['frames_test']:,} test",
+    ]
+    lines += [f"Pictures  {figures}", f"Details   {figures.parents[1] / _DETAILS}"]
+    lines += ["", notice] if data["synthetic"] else []
+    return "\n".join(lines) + "\n"
+
+
+def _rows(scores: dict[str, Any], names: dict[str, str]) -> list[str]:
+    return [f"  {name:<18}{_percent(scores[key]):>9}" for key, name in names.items()]
+
+
+def _percent(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.2f} %"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise ReseedError(f"{path}: no scores here yet; run `make repro` (or `dvc repro`) first")
+    content: dict[str, Any] = read_json(path)
+    return content

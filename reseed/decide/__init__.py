@@ -1,0 +1,1 @@
+"""From patches to the decision of a frame."""

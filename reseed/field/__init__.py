@@ -1,0 +1,1 @@
+"""What comes back from the sea: sources, layouts, decoding, geotags, the demo reef."""

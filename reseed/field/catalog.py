@@ -1,0 +1,230 @@
+"""The catalog: every source read by its layout, joined into the tables that all later stages work from.
+
+Nothing is dropped in silence: for each source, files found = kept + quarantined + ignored, by reason.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+import pandas as pd
+
+from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
+from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.quarantine import QUARANTINE
+from reseed.artifacts.raw import RawSource
+from reseed.errors import SourceError, TableError
+from reseed.field.geotag import Geotag, merge
+from reseed.field.images import ImageFacts, Images, examine_images
+from reseed.field.inventory import SYSTEM_FILE, Inventory, take_inventory
+from reseed.field.layouts.reading import Place, Reading
+from reseed.field.layouts.survey import read_survey
+from reseed.params.catalog import CatalogParams
+
+LAYOUTS: Final[dict[str, Callable[[Inventory, Images], Reading]]] = {"survey": read_survey}
+
+AUTO: Final = "auto"
+_TABLE: Final = "table"
+_OTHER: Final = "other_file"
+_SHOWN: Final = 10
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The tables of the catalog; see `reseed.artifacts` for their columns.
+
+    Args:
+        frames: One row for each usable image.
+        annotations: Labelled rectangles, column `gold` set.
+        frame_labels: Labelled frames, column `gold` set.
+        quarantine: One row for each image that cannot be used.
+        counts: For `counts.json`: per source and in all.
+    """
+
+    frames: pd.DataFrame
+    annotations: pd.DataFrame
+    frame_labels: pd.DataFrame
+    quarantine: pd.DataFrame
+    counts: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One source, read."""
+
+    source: RawSource
+    inventory: Inventory
+    images: Images
+    reading: Reading
+    geotags: dict[str, Geotag]
+
+
+def build_catalog(sources: Sequence[RawSource], raw: Path, params: CatalogParams) -> Catalog:
+    """Read every source below `raw`.
+
+    Args:
+        sources: What the pull stage brought.
+        raw: The folder `data/raw`.
+        params: Section `catalog`.
+
+    Raises:
+        SourceError: If a source has no image, if no image is usable, or if more images are unusable than `params`
+            allows.
+        TableError: If a table is broken, contradicts another or does not fit the images; if the gold annotator is not
+            there or cannot be told.
+    """
+    parts = [_read(source, raw / source.name, params.max_pixels) for source in sources]
+    quarantine: list[dict[str, object]] = [
+        {"path": f"{part.source.name}/{path}", "reason": error.reason, "detail": error.detail}
+        for part in parts
+        for path, error in part.images.quarantined.items()
+    ]
+    _require_usable(parts, quarantine, params)
+    gold = _gold_annotator(parts, params.annotator)
+    frames = [_frame(part, path, facts) for part in parts for path, facts in part.images.usable.items()]
+    return Catalog(
+        frames=FRAMES.frame(sorted(frames, key=lambda row: str(row["frame_id"]))),
+        annotations=ANNOTATIONS.frame(_annotation_rows(parts, gold)),
+        frame_labels=FRAME_LABELS.frame(_frame_label_rows(parts, gold)),
+        quarantine=QUARANTINE.frame(quarantine),
+        counts=_counts(parts, gold),
+    )
+
+
+def _read(source: RawSource, root: Path, max_pixels: int) -> _Part:
+    inventory = take_inventory(source.name, root)
+    if not inventory.images:
+        raise SourceError(f"{root}: no image among {inventory.found} files; JPEG, PNG, BMP and TIFF are read")
+    images = examine_images(inventory, max_pixels)
+    reading = LAYOUTS[source.layout](inventory, images)
+    geotags = {
+        path: merge(facts.exif, reading.places[path].log, PurePosixPath(path).stem)
+        for path, facts in images.usable.items()
+    }
+    return _Part(source, inventory, images, reading, geotags)
+
+
+def _frame(part: _Part, path: str, facts: ImageFacts) -> dict[str, object]:
+    place: Place = part.reading.places[path]
+    geotag = part.geotags[path]
+    return {
+        "frame_id": f"{part.source.name}/{path}",
+        "source": part.source.name,
+        "site": place.site,
+        "sequence": place.sequence,
+        "width_px": facts.width_px,
+        "height_px": facts.height_px,
+        "captured_at": geotag.captured_at,
+        "latitude_deg": geotag.latitude_deg,
+        "longitude_deg": geotag.longitude_deg,
+        "water_depth_m": geotag.water_depth_m,
+        "altitude_m": geotag.altitude_m,
+        "sha256": facts.sha256,
+        "synthetic": int(part.source.synthetic),
+        "given_split": place.given_split,
+    }
+
+
+def _annotation_rows(parts: list[_Part], gold: str | None) -> list[dict[str, object]]:
+    return [
+        {
+            "frame_id": f"{part.source.name}/{rectangle.path}",
+            "annotator": rectangle.annotator,
+            "x0": rectangle.x0,
+            "y0": rectangle.y0,
+            "x1": rectangle.x1,
+            "y1": rectangle.y1,
+            "label": rectangle.label,
+            "kind": rectangle.kind,
+            "source_label": rectangle.source_label,
+            "gold": int(rectangle.annotator == gold),
+        }
+        for part in parts
+        for rectangle in part.reading.labels.rectangles
+    ]
+
+
+def _frame_label_rows(parts: list[_Part], gold: str | None) -> list[dict[str, object]]:
+    return [
+        {
+            "frame_id": f"{part.source.name}/{said.path}",
+            "annotator": said.annotator,
+            "label": said.label,
+            "gold": int(said.annotator == gold),
+        }
+        for part in parts
+        for said in part.reading.labels.frame_labels
+    ]
+
+
+def _gold_annotator(parts: list[_Part], asked: str) -> str | None:
+    """Return the annotator whose labels are the reference, None where nobody labelled anything and nobody is named."""
+    labels = [part.reading.labels for part in parts]
+    named = [said.annotator for part in labels for said in part.rectangles]
+    found = sorted({*named, *(said.annotator for part in labels for said in part.frame_labels)})
+    listed = ", ".join(found) or "nobody, there are no labels"
+    if asked != AUTO:
+        if asked not in found:
+            raise TableError(f"catalog.annotator: {asked!r} labelled nothing; annotators found: {listed}")
+        return asked
+    if len(found) > 1:
+        raise TableError(f"catalog.annotator: auto needs a single annotator; found: {listed}; name the reference")
+    return found[0] if found else None
+
+
+def _require_usable(parts: list[_Part], quarantine: list[dict[str, object]], params: CatalogParams) -> None:
+    usable, unusable = sum(len(part.images.usable) for part in parts), len(quarantine)
+    shown = "; ".join(f"{row['path']} ({row['reason']}: {row['detail']})" for row in quarantine[:_SHOWN])
+    what = f"{unusable} of {usable + unusable} images cannot be used: {shown}{' ...' if unusable > _SHOWN else ''}"
+    if not usable:
+        raise SourceError(what)
+    if unusable and params.strict:
+        raise SourceError(f"{what}; remove them from the source, or set catalog.strict: false to go on without them")
+    if 100 * unusable > params.max_quarantined_pct * (usable + unusable):
+        raise SourceError(f"{what}; more than catalog.max_quarantined_pct {params.max_quarantined_pct}")
+
+
+def _counts(parts: list[_Part], gold: str | None) -> dict[str, Any]:
+    sources = {part.source.name: _source_counts(part) for part in parts}
+    total = {
+        name: sum(counts[name] for counts in sources.values()) for name in ("found", "kept", "quarantined", "ignored")
+    }
+    return {"total": total, "gold_annotator": gold or "", "sources": sources}
+
+
+def _source_counts(part: _Part) -> dict[str, Any]:
+    tables = set(part.reading.tables)
+    ignored = Counter({SYSTEM_FILE: len(part.inventory.system), _TABLE: len(tables)})
+    ignored[_OTHER] = len(part.inventory.others) - len(tables)
+    geotags = part.geotags.values()
+    return {
+        "found": part.inventory.found,
+        "kept": len(part.images.usable),
+        "quarantined": len(part.images.quarantined),
+        "ignored": ignored.total(),
+        "quarantined_by_reason": _by_name(error.reason for error in part.images.quarantined.values()),
+        "ignored_by_reason": {name: number for name, number in sorted(ignored.items()) if number},
+        "labels": part.reading.labels.counts,
+        "layout": part.reading.counts,
+        "position_from": _by_name(geotag.position_from for geotag in geotags),
+        "time_from": _by_name(geotag.time_from for geotag in geotags),
+        "geotag_problems": _by_name(problem for geotag in geotags for problem in geotag.problems),
+    }
+
+
+def _by_name(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))
+
+
+def summary(counts: dict[str, Any]) -> str:
+    """Return the counts as a short text table: one line for each source, the reasons below it."""
+    lines = [f"{'source':<24} {'found':>8} {'kept':>8} {'quarantined':>12} {'ignored':>8}"]
+    for name, part in counts["sources"].items():
+        lines.append(f"{name:<24} {part['found']:>8} {part['kept']:>8} {part['quarantined']:>12} {part['ignored']:>8}")
+        for group in ("quarantined_by_reason", "ignored_by_reason", "labels", "layout", "geotag_problems"):
+            said = ", ".join(f"{reason} {number}" for reason, number in part[group].items() if number)
+            if said:
+                lines.append(f"  {group.replace('_', ' ')}: {said}")
+    return "\n".join(lines) + "\n"

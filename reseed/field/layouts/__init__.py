@@ -1,0 +1,1 @@
+"""How survey folders are organised, one module per layout."""

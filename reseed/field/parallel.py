@@ -1,0 +1,56 @@
+"""Threads that run a little ahead of their consumer: image codecs release the interpreter lock."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from tqdm import tqdm
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# Finished results waiting per thread: enough to keep the threads busy, few enough to bound memory.
+_AHEAD = 2
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def ordered_map(
+    function: Callable[[Item], Result], items: Iterable[Item], *, total: int, unit: str, what: str
+) -> Iterator[Result]:
+    """Apply `function` to `items` in threads and yield the results in the order of the items.
+
+    Memory is bounded: only a few results per thread wait at a time. A progress bar is shown on a terminal.
+
+    Args:
+        function: Called from several threads at once.
+        items: What to work on.
+        total: Number of items, for the bar.
+        unit: What an item is, for the bar.
+        what: What is being done, for the bar.
+    """
+    n_threads = usable_cores()
+    waiting: deque[Future[Result]] = deque()
+    with (
+        ThreadPoolExecutor(n_threads) as pool,
+        tqdm(total=total, unit=unit, desc=what, disable=None) as bar,
+    ):
+        try:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) > n_threads * _AHEAD:
+                    yield waiting.popleft().result()
+                    bar.update()
+            while waiting:
+                yield waiting.popleft().result()
+                bar.update()
+        finally:
+            for future in waiting:  # an error above: do not start what nobody will read
+                future.cancel()

@@ -1,0 +1,77 @@
+"""The recorder's photo log: one row for each photo taken, also for photos that were not delivered."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Final
+
+from reseed.errors import TableError
+from reseed.field.delimited import read_text_table
+from reseed.field.geotag import Facts, facts_from_log
+
+FILE_COLUMN: Final = "filename_string"
+_SHOWN: Final = 10
+
+
+@dataclass(frozen=True)
+class PhotoLog:
+    """What a photo log says, by file name.
+
+    Args:
+        facts: By file name without folder.
+        rows: Rows of the file.
+        duplicates: Rows left out because they say again what another row says.
+    """
+
+    facts: dict[str, Facts]
+    rows: int
+    duplicates: int
+
+
+def read_photo_log(path: Path, where: str) -> PhotoLog:
+    """Read a `photo_log.csv` of any recorder version; needed is the column `filename_string` only.
+
+    Args:
+        path: The file.
+        where: How messages name it.
+
+    Raises:
+        TableError: If it cannot be read as a table, or if rows of one file contradict each other.
+    """
+    table = read_text_table(path, where)
+    table.require([FILE_COLUMN])
+    facts: dict[str, Facts] = {}
+    contradictions = []
+    duplicates = 0
+    for row in table.rows:
+        name = _file_name(row.cells[FILE_COLUMN])
+        if not name:
+            raise TableError(f"{row.where}: {FILE_COLUMN} is empty")
+        said = facts_from_log(row.cells)
+        if name not in facts:
+            facts[name] = said
+        elif _same(facts[name], said):
+            duplicates += 1
+        else:
+            contradictions.append(f"{row.where}: {name}")
+    if contradictions:
+        raise TableError(
+            f"{where}: {len(contradictions)} rows say something else of a photo than an earlier row: "
+            f"{'; '.join(contradictions[:_SHOWN])}"
+        )
+    return PhotoLog(facts, len(table.rows), duplicates)
+
+
+def _file_name(text: str) -> str:
+    # Some recorders write the whole path, of their own system.
+    return PureWindowsPath(PurePosixPath(text).name).name
+
+
+def _same(a: Facts, b: Facts) -> bool:
+    pairs = (
+        (a.latitude_deg, b.latitude_deg),
+        (a.longitude_deg, b.longitude_deg),
+        (a.water_depth_m, b.water_depth_m),
+        (a.altitude_m, b.altitude_m),
+    )
+    return a.taken == b.taken and all(x == y or (math.isnan(x) and math.isnan(y)) for x, y in pairs)

@@ -1,0 +1,112 @@
+"""Macro F1 site by site: a mean hides the site where it fails."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from reseed.artifacts.splits import TEST
+from reseed.classes import CLASS_COLOURS, CLASSES
+from reseed.evaluate.summary import class_key
+from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, score, styled, together
+
+# Below this many labelled patches one patch moves the macro F1 by several points.
+FEW_PATCHES = 50
+
+_WIDTH_IN, _ROW_IN = 7.2, 0.62
+_NARROW = 12.0  # percent; a narrower bar cannot hold its number
+_BAR, _BAR_FEW = "#4d8290", "#c3d3d7"
+
+
+@styled
+def site_figure(table: pd.DataFrame, overall: float, *, synthetic: bool) -> Figure:
+    """Draw a bar of patch macro F1 for every test site, worst at the top, with the F1 of each class as dots.
+
+    Args:
+        table: Columns of `reseed.evaluate.by_site.BY_SITE`; only test rows are drawn.
+        overall: Patch macro F1 over all test patches, percent.
+        synthetic: Whether the data is synthetic.
+    """
+    scored = table[(table["split"] == TEST) & (table["n_patches"] > 0)]
+    rows = scored.sort_values(["macro_f1", "site"], kind="stable").reset_index(drop=True)
+    plot_in = max(_ROW_IN * len(rows), 1.0)
+    sheet = Sheet(_WIDTH_IN, plot_in + 1.0, _title(rows), _subtitle(rows, overall), synthetic=synthetic)
+    left_in = min(max(1.2, 0.092 * max(len(str(site)) for site in rows["site"]) + 0.35), 2.6)
+    ax = sheet.axes(left_in, 0.6, _WIDTH_IN - left_in - 1.65, plot_in)
+    few = (rows["n_patches"] < FEW_PATCHES).to_numpy()
+    y = np.arange(len(rows))
+    ax.barh(y, rows["macro_f1"], height=0.62, color=[_BAR_FEW if flag else _BAR for flag in few], zorder=2)
+    for name, below in zip(CLASSES, (-0.19, 0.0, 0.19), strict=True):
+        has = (rows[f"{class_key(name)}_support"] > 0).to_numpy()
+        ax.scatter(
+            rows.loc[has, f"{class_key(name)}_f1"],
+            y[has] + below,
+            s=40,
+            color=CLASS_COLOURS[name],
+            edgecolor="white",
+            linewidth=1.0,
+            zorder=4,
+            clip_on=False,
+            label=f"F1 of {name}",
+        )
+    ax.axvline(overall, color=INK, linewidth=1.0, linestyle=(0, (4, 2.5)), zorder=3)
+    ax.set_xlim(0, 100)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_yticks(y, [_short(str(site)) for site in rows["site"]], fontsize=TEXT_PT)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x", color=FAINT, linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.set_xlabel("Patch macro F1 (bar) and F1 of each class (dots), %")
+    for index, row in rows.iterrows():
+        at = float(str(index))
+        ax.text(
+            1.5,
+            at,
+            f"{row['macro_f1']:.1f}",
+            ha="left",
+            va="center",
+            fontsize=TEXT_PT,
+            fontweight="bold",
+            color=INK if few[int(at)] or row["macro_f1"] < _NARROW else "white",
+            zorder=5,
+        )
+        ax.text(103, at, _note(row), ha="left", va="center", fontsize=SMALL_PT, color=MUTED, linespacing=1.25)
+    ax.legend(
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=3,
+        frameon=False,
+        fontsize=SMALL_PT,
+        handletextpad=0.2,
+        columnspacing=1.2,
+        borderpad=0.1,
+    )
+    return sheet.figure
+
+
+def _title(rows: pd.DataFrame) -> str:
+    if len(rows) == 1:
+        return f"One test site only, macro F1 {score(rows['macro_f1'].iloc[0])}: nothing is known of others"
+    worst, best = rows.iloc[0], rows.iloc[-1]
+    return f"Patch macro F1 ranges from {_place(worst)} to {_place(best)}"
+
+
+def _subtitle(rows: pd.DataFrame, overall: float) -> str:
+    text = f"{counted(len(rows), 'test site')}; dashed: {score(overall)} over all test patches. "
+    text += "A class a site does not have counts 0."
+    if (rows["n_patches"] < FEW_PATCHES).any():
+        text += f" Pale: fewer than {FEW_PATCHES} labelled patches, hardly a score."
+    return text
+
+
+def _note(row: pd.Series) -> str:
+    missing = [name for name in CLASSES if row[f"{class_key(name)}_support"] == 0]
+    second = f"no {', '.join(missing)}" if missing else counted(int(row["n_frames"]), "frame")
+    return f"{counted(int(row['n_patches']), 'patch')}\n{second}"
+
+
+def _place(row: pd.Series) -> str:
+    return together(f"{score(row['macro_f1'])} ({_short(str(row['site']))})")
+
+
+def _short(site: str) -> str:
+    return site if len(site) <= 24 else site[:23] + "…"

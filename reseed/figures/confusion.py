@@ -1,0 +1,110 @@
+"""Confusion matrices: what is taken for what, with recall beside each row and precision below each column."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from reseed.classes import CLASS_COLOURS
+from reseed.evaluate.confusion import Counts, accuracy, class_scores, macro_f1
+from reseed.figures.style import INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, plain_axes, score, styled
+
+_SHADES: Final = LinearSegmentedColormap.from_list("share", ["#f6f8fa", "#a9c4c9", "#4d8290", "#123f4d"])
+_DARK: Final = 0.45  # shares above it get white text
+
+# Inches.
+_LEFT, _RIGHT, _BELOW, _ABOVE = 1.5, 1.75, 0.68, 0.7
+_MATRIX: Final = 3.5
+_GAP, _CHIP = 0.04, 0.07
+
+
+@styled
+def confusion_figure(counts: Counts, names: Sequence[str], *, item: str, place: str = "", synthetic: bool) -> Figure:
+    """Draw a confusion matrix of the test split.
+
+    Args:
+        counts: (K, K), rows gold, columns predicted.
+        names: K class names.
+        item: What is counted, `patch` or `frame`.
+        place: Ends the title, such as ` at alpha 0.50`.
+        synthetic: Whether the data is synthetic.
+    """
+    title, subtitle = _words(counts, item, place)
+    if counts.sum() == 0:
+        return Sheet(_LEFT + _MATRIX + _RIGHT, 0.1, title, subtitle, synthetic=synthetic).figure
+    sheet = Sheet(_LEFT + _MATRIX + _RIGHT, _BELOW + _MATRIX + _ABOVE, title, subtitle, synthetic=synthetic)
+    ax = sheet.axes(_LEFT, _BELOW, _MATRIX, _MATRIX)
+    plain_axes(ax)
+    ax.set_xlim(0, _MATRIX)  # data units are inches, rows run down
+    ax.set_ylim(_MATRIX, 0)
+    _cells(ax, counts)
+    _names(ax, names)
+    _margins(ax, counts)
+    heading: dict[str, Any] = {"fontsize": TEXT_PT, "fontweight": "bold", "ha": "center", "va": "center"}
+    ax.text(_MATRIX / 2, -0.5, "Predicted" if item == "patch" else "Decision", **heading)
+    ax.text(-1.2, _MATRIX / 2, "Reference", rotation=90, **heading)
+    return sheet.figure
+
+
+def _words(counts: Counts, item: str, place: str) -> tuple[str, str]:
+    n = int(counts.sum())
+    cells = f"Each cell: {'patches' if item == 'patch' else 'frames'}, and their share of the row."
+    if n == 0:
+        return f"No {item} score{place}", f"No test {item} has a reference label, so nothing is made up here."
+    title = (
+        f"{item.capitalize()} macro F1 {score(100 * float(macro_f1(counts)))} on {counted(n, f'test {item}')}{place}"
+    )
+    return title, f"Accuracy {score(100 * float(accuracy(counts)))}. {cells}"
+
+
+def _cells(ax: Axes, counts: Counts) -> None:
+    support = counts.sum(axis=1, keepdims=True)
+    shares = np.divide(counts, support, out=np.zeros(counts.shape), where=support > 0)
+    cell = _MATRIX / len(counts)
+    for (row, column), count in np.ndenumerate(counts):
+        share = float(shares[row, column])
+        left, top, edge = column * cell + _GAP / 2, row * cell + _GAP / 2, cell - _GAP
+        ax.add_patch(Rectangle((left, top), edge, edge, facecolor=_SHADES(share), edgecolor="none"))
+        how: dict[str, Any] = {"ha": "center", "va": "center", "color": "white" if share > _DARK else INK}
+        weight = "bold" if row == column else "normal"
+        middle = (row + 0.5) * cell
+        ax.text((column + 0.5) * cell, middle - 0.08, f"{int(count):,}", fontsize=15, fontweight=weight, **how)
+        below = f"{100 * share:.0f} %" if support[row, 0] else "no reference"
+        ax.text((column + 0.5) * cell, middle + 0.21, below, fontsize=SMALL_PT, **how)
+
+
+def _names(ax: Axes, names: Sequence[str]) -> None:
+    """Write the class names beside a bar in the colour of the class."""
+    cell = _MATRIX / len(names)
+    for index, name in enumerate(names):
+        start, length = index * cell + _GAP / 2, cell - _GAP
+        how: dict[str, Any] = {"facecolor": CLASS_COLOURS[name], "edgecolor": "none", "clip_on": False}
+        ax.add_patch(Rectangle((start, -_CHIP - _GAP), length, _CHIP, **how))
+        ax.add_patch(Rectangle((-_CHIP - _GAP, start), _CHIP, length, **how))
+        ax.text((index + 0.5) * cell, -0.24, name, ha="center", va="center", fontsize=TEXT_PT)
+        ax.text(-0.19, (index + 0.5) * cell, name, ha="right", va="center", fontsize=TEXT_PT)
+
+
+def _margins(ax: Axes, counts: Counts) -> None:
+    """Write recall and F1 of each class beside its row, precision below its column."""
+    each, cell = class_scores(counts), _MATRIX / len(counts)
+    recall_at, f1_at, precision_at = _MATRIX + 0.15, _MATRIX + 0.98, _MATRIX + 0.2
+    for x, word in ((recall_at, "Recall"), (f1_at, "F1")):
+        ax.text(x, -0.24, word, ha="left", va="center", fontsize=TEXT_PT, fontweight="bold")
+    ax.text(-0.19, precision_at, "Precision", ha="right", va="center", fontsize=TEXT_PT, fontweight="bold")
+    of: dict[str, Any] = {"fontsize": SMALL_PT, "color": MUTED, "va": "center"}
+    for index in range(len(counts)):
+        middle = (index + 0.5) * cell
+        ax.text(recall_at, middle, _share(each.recall[index]), ha="left", va="center", fontsize=TEXT_PT)
+        ax.text(recall_at, middle + 0.2, f"of {int(each.support[index]):,}", ha="left", **of)
+        ax.text(f1_at, middle, _share(each.f1[index]), ha="left", va="center", fontsize=TEXT_PT)
+        ax.text(middle, precision_at, _share(each.precision[index]), ha="center", va="center", fontsize=TEXT_PT)
+        ax.text(middle, precision_at + 0.2, f"of {int(each.predicted[index]):,}", ha="center", **of)
+
+
+def _share(fraction: float) -> str:
+    return score(100 * float(fraction))

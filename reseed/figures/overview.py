@@ -1,0 +1,45 @@
+"""The contact sheet of a survey from its frames on disk."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from reseed.field.imagery import decode_rgb
+from reseed.field.parallel import ordered_map
+from reseed.figures.contact_sheet import contact_sheet, pick_frames
+from reseed.figures.style import counted
+from reseed.patches.resize import resize
+
+_THUMBNAIL_WIDTH_PX = 320
+
+
+def survey_sheet(frames: pd.DataFrame, raw: Path) -> Figure:
+    """Draw a sample of the frames by site or sequence.
+
+    Args:
+        frames: Table FRAMES.
+        raw: Folder that frame ids are relative to.
+    """
+    picked = pick_frames(frames)
+    of_frame = frames.set_index("frame_id")
+
+    def thumbnail(frame_id: str) -> NDArray[np.uint8]:
+        width_px, height_px = (int(of_frame.loc[frame_id, name]) for name in ("width_px", "height_px"))
+        image = decode_rgb(raw / frame_id, max_pixels=width_px * height_px)
+        return resize(image, _THUMBNAIL_WIDTH_PX, max(1, round(_THUMBNAIL_WIDTH_PX * height_px / width_px)))
+
+    ids = picked["frame_id"].tolist()
+    images = list(ordered_map(thumbnail, ids, total=len(ids), unit="frame", what="contact sheet"))
+    sites, sequences = frames["site"].nunique(), frames["sequence"].nunique()
+    title = f"{counted(len(frames), 'frame')} of {counted(sequences, 'sequence')} at {counted(sites, 'site')}"
+    return contact_sheet(
+        images,
+        picked["row"].tolist(),
+        title,
+        details=picked["detail"].tolist(),
+        subtitle=f"{len(ids)} of them, spread evenly along each row",
+        synthetic=bool((frames["synthetic"] == 1).any()),
+    )

@@ -1,0 +1,1 @@
+"""The network: the only part that imports torch."""

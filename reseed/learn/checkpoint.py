@@ -1,0 +1,175 @@
+"""`models/model.pt` and `model.json`: the trained network, and everything needed to use it rightly."""
+
+import hashlib
+import importlib.metadata
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
+from torch import Tensor
+
+from reseed.artifacts.files import write_bytes, write_json
+from reseed.classes import CLASSES
+from reseed.errors import ModelError
+from reseed.learn.models import CHANNEL_MEAN, CHANNEL_STD, CLASSIFIERS, HEAD_DROPOUT, HEAD_WIDTH, Network
+from reseed.learn.state import digest_file, read_state, state_bytes
+from reseed.params.train import TrainParams
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Normalisation(_Part):
+    """Channel mean and standard deviation, RGB, full scale 1; applied inside the network."""
+
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+
+
+class Head(_Part):
+    """What stands on the pooled features: Linear(width), ReLU, Dropout, Linear(number of classes)."""
+
+    width: int
+    dropout: float
+
+
+class ModelCard(_Part):
+    """`model.json`.
+
+    Args:
+        classes: Names in the order of the outputs.
+        backbone: torchvision network below the head.
+        head: The head on it.
+        input_px: Height and width of the patches it was trained on.
+        normalisation: Applied inside the network.
+        geometry: How patches were cut and resized, as `data/patches/geometry.json` says.
+        pretrained: What `data/pretrained/weights.json` says.
+        best_epoch: From 1.
+        seed: `train.seed`.
+        device: Type of the device it was trained on.
+        threads: CPU threads it was trained with.
+        versions: Of torch, torchvision and numpy.
+        sha256: Of `model.pt`.
+    """
+
+    classes: tuple[str, ...]
+    backbone: str
+    head: Head
+    input_px: tuple[int, int]
+    normalisation: Normalisation
+    geometry: dict[str, Any]
+    pretrained: dict[str, Any]
+    best_epoch: int
+    seed: int
+    device: str
+    threads: int
+    versions: dict[str, str]
+    sha256: str
+
+
+def describe_model(
+    params: TrainParams,
+    best_epoch: int,
+    device: torch.device,
+    input_px: tuple[int, int],
+    geometry: dict[str, Any],
+    pretrained: dict[str, Any],
+) -> ModelCard:
+    """Describe a network that this code has just trained; arguments as the attributes of `ModelCard`.
+
+    The digest is left empty: `save_model` fills it in.
+    """
+    return ModelCard(
+        classes=CLASSES,
+        backbone=params.backbone,
+        head=Head(width=HEAD_WIDTH, dropout=HEAD_DROPOUT),
+        input_px=input_px,
+        normalisation=Normalisation(mean=CHANNEL_MEAN, std=CHANNEL_STD),
+        geometry=geometry,
+        pretrained=pretrained,
+        best_epoch=best_epoch,
+        seed=params.seed,
+        device=device.type,
+        threads=params.threads,
+        versions={name: importlib.metadata.version(name) for name in ("torch", "torchvision", "numpy")},
+        sha256="",
+    )
+
+
+def save_model(network: Network, described: ModelCard, pt: Path, card: Path) -> None:
+    """Write the weights to `pt` and the description, with their digest, to `card`."""
+    data = state_bytes(network.state_dict())
+    complete = described.model_copy(update={"sha256": hashlib.sha256(data).hexdigest()})
+    write_bytes(pt, data)
+    write_json(card, complete.model_dump(mode="json"))
+
+
+def load_model(pt: Path, card: Path, geometry: dict[str, Any]) -> tuple[Network, ModelCard]:
+    """Return the network, on the CPU in evaluation mode, and its description.
+
+    Args:
+        pt: `model.pt`.
+        card: `model.json`.
+        geometry: How the patches it will see were cut and resized (`data/patches/geometry.json`).
+
+    Raises:
+        ModelError: If a file is missing or broken, or the two files, this code and these patches do not fit together;
+            both sides are named.
+    """
+    described = read_card(card)
+    _require_same(card, "classes", described.classes, CLASSES)
+    _require_same(card, "geometry", described.geometry, geometry)
+    _require_same(card, "normalisation", described.normalisation, Normalisation(mean=CHANNEL_MEAN, std=CHANNEL_STD))
+    _require_same(card, "head", described.head, Head(width=HEAD_WIDTH, dropout=HEAD_DROPOUT))
+    if described.backbone not in CLASSIFIERS:
+        raise ModelError(f"{card}: backbone is {described.backbone!r}; this code has {', '.join(CLASSIFIERS)}")
+    state = read_state(pt)
+    digest = digest_file(pt)
+    if digest != described.sha256:
+        raise ModelError(
+            f"{pt}: sha256 is {digest}, but {card} describes {described.sha256}; the two files are of different "
+            "trainings: run `dvc repro train` or `dvc pull`"
+        )
+    network = Network(described.backbone)
+    _require_shapes(pt, state, network.state_dict(), described.backbone)
+    network.load_state_dict(state)
+    network.eval()
+    return network, described
+
+
+def read_card(path: Path) -> ModelCard:
+    """Read `model.json`.
+
+    Raises:
+        ModelError: If it is missing, no JSON or lacks a key.
+    """
+    try:
+        return ModelCard.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ModelError(f"{path}: no such file; run `dvc repro train` or `dvc pull`") from error
+    except (UnicodeDecodeError, ValidationError) as error:
+        raise ModelError(f"{path}: not a description of a model: {' '.join(str(error).split())}") from error
+
+
+def _require_same(path: Path, what: str, saved: Any, current: Any) -> None:
+    if saved != current:
+        raise ModelError(
+            f"{path}: {what} of the model is {_text(saved)}, but here it is {_text(current)}; train again with "
+            "`dvc repro train`, or check out the code and parameters that the model was trained with"
+        )
+
+
+def _require_shapes(path: Path, saved: dict[str, Tensor], current: dict[str, Tensor], backbone: str) -> None:
+    for name in [*current, *saved]:
+        sides = [str(tuple(state[name].shape)) if name in state else "absent" for state in (saved, current)]
+        if sides[0] != sides[1]:
+            raise ModelError(
+                f"{path}: tensor {name} is {sides[0]}, but backbone {backbone} with its head needs {sides[1]}"
+            )
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value.model_dump() if isinstance(value, BaseModel) else value, sort_keys=True)

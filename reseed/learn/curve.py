@@ -1,0 +1,61 @@
+"""`plots/training.csv` and `metrics/train.json`: how training went, for people."""
+
+from typing import Any
+
+from reseed.artifacts.table import Column, Table
+from reseed.classes import CLASSES
+from reseed.learn.fit import EpochScore, FitResult
+
+TRAINING_CURVE = Table(
+    columns=(
+        Column("epoch", "int", "pass over the training patches, from 1"),
+        Column("lr", "text", "learning rate used (text: 6 decimals would hide small ones)"),
+        Column("train_loss", "float", "mean loss of the augmented training patches"),
+        Column("val_loss", "float", "mean loss of the validation patches"),
+        Column("val_macro_f1", "float", "validation patch macro F1 (percent)"),
+        Column("val_accuracy", "float", "validation patch accuracy (percent)"),
+    ),
+    key=("epoch",),
+)
+
+
+def curve_rows(history: tuple[EpochScore, ...]) -> list[dict[str, object]]:
+    """Return one row of `TRAINING_CURVE` for each epoch."""
+    return [
+        {
+            "epoch": score.epoch,
+            "lr": f"{score.lr:.6g}",
+            "train_loss": score.train_loss,
+            "val_loss": score.val_loss,
+            "val_macro_f1": percent(score.val_macro_f1),
+            "val_accuracy": percent(score.val_accuracy),
+        }
+        for score in history
+    ]
+
+
+def train_metrics(result: FitResult) -> dict[str, Any]:
+    """Return what `metrics/train.json` holds: scores of the best epoch in percent, and counts."""
+    return {
+        "best_epoch": result.best.epoch,
+        "epochs": len(result.history),
+        "val": {
+            "macro_f1": percent(result.best.val_macro_f1),
+            "accuracy": percent(result.best.val_accuracy),
+            "loss": round(result.best.val_loss, 6),
+            "n": int(result.val_counts.sum()),
+        },
+        "train": {
+            "loss": round(result.best.train_loss, 6),
+            "n": int(result.train_counts.sum()),
+        }
+        | {
+            f"n_{name.lower().replace('-', '_')}": int(count)
+            for name, count in zip(CLASSES, result.train_counts, strict=True)
+        },
+    }
+
+
+def percent(fraction: float) -> float:
+    """Return a fraction as percent with 4 decimals."""
+    return round(100 * fraction, 4)

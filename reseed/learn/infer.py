@@ -1,0 +1,149 @@
+"""From patches to class probabilities, in batches, with the same numbers everywhere a score is computed."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from reseed.artifacts.table import FLOAT_DECIMALS
+from reseed.classes import CLASSES
+from reseed.errors import ModelError
+from reseed.learn.models import to_unit
+from reseed.learn.patch_set import PatchSet
+from reseed.learn.runtime import reproducible, resolve_device
+from reseed.params.predict import PredictParams
+
+Probabilities = npt.NDArray[np.float64]
+
+
+def predict_logits(
+    network: nn.Module,
+    images: npt.NDArray[np.uint8],
+    batch_size: int,
+    device: torch.device,
+    rows: npt.NDArray[np.int64] | None = None,
+) -> npt.NDArray[np.float64]:
+    """Run the network in evaluation mode over every row exactly once.
+
+    Args:
+        network: Takes (N, 3, H, W) float 0 to 1; its training mode is restored afterwards.
+        images: (N, H, W, 3) uint8, RGB; may be mapped from disk, only one batch is held in memory.
+        batch_size: Patches per step.
+        device: Where `network` is.
+        rows: (M,) positions in `images`; None for all, in order.
+
+    Returns:
+        (M, 3) float64 logits in the order of `rows`.
+    """
+    total = len(images) if rows is None else len(rows)
+    logits = np.full((total, len(CLASSES)), np.nan)
+    was_training = network.training
+    network.eval()
+    try:
+        with torch.inference_mode():
+            for start in _batch_starts(total, batch_size):
+                chosen = slice(start, start + batch_size)
+                batch = np.array(images[chosen] if rows is None else images[rows[chosen]])
+                output: Tensor = network(to_unit(torch.from_numpy(batch).to(device)))
+                logits[chosen] = output.to("cpu", torch.float64).numpy()
+    finally:
+        network.train(was_training)
+    return logits
+
+
+def predict_probabilities(
+    network: nn.Module,
+    images: npt.NDArray[np.uint8],
+    batch_size: int,
+    device: torch.device,
+    rows: npt.NDArray[np.int64] | None = None,
+) -> Probabilities:
+    """Return softmax probabilities as they are stored; arguments as `predict_logits`.
+
+    Returns:
+        (M, 3) float64, 0 to 1, rounded to the 6 decimals of the tables, so that the class read from a table is the
+        class computed here.
+
+    Raises:
+        ModelError: If an output is not a number.
+    """
+    return softmax(predict_logits(network, images, batch_size, device, rows))
+
+
+def softmax(logits: npt.NDArray[np.float64]) -> Probabilities:
+    """Return exp(z) / sum(exp(z)) by row, rounded to 6 decimals.
+
+    Args:
+        logits: (N, 3) float64.
+
+    Raises:
+        ModelError: If a logit is not finite.
+    """
+    broken = np.flatnonzero(~np.isfinite(logits).all(axis=1))
+    if len(broken):
+        raise ModelError(
+            f"the network gives no finite number for {len(broken)} of {len(logits)} patches (first: row {broken[0]}); "
+            "its weights are broken: train again, with a lower train.lr if training diverged"
+        )
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    rounded: Probabilities = np.round(powers / powers.sum(axis=1, keepdims=True), FLOAT_DECIMALS)
+    return rounded
+
+
+def predicted_classes(probabilities: Probabilities) -> npt.NDArray[np.int64]:
+    """Return the index of the highest probability of each row; ties go to the lower index, so to No-Deploy first.
+
+    Args:
+        probabilities: (N, 3) as `predict_probabilities` returns them.
+    """
+    best: npt.NDArray[np.int64] = probabilities.argmax(axis=1).astype(np.int64)
+    return best
+
+
+def predict_patches(
+    network: nn.Module, images: npt.NDArray[np.uint8], patches: PatchSet, params: PredictParams
+) -> list[dict[str, object]]:
+    """Predict every patch exactly once.
+
+    Args:
+        network: On the CPU; moved to `predict.device`.
+        images: (N, H, W, 3) uint8, in the order of `patches`.
+        patches: What is known of each.
+        params: Section `predict`.
+
+    Returns:
+        N rows of `PATCH_PREDICTIONS`.
+
+    Raises:
+        ModelError: If an output is not a finite number.
+    """
+    device = resolve_device(params.device, "predict.device")
+    with reproducible(params.threads, 0, device):
+        probabilities = predict_probabilities(network.to(device), images, params.batch_size, device)
+    assert len(probabilities) == len(patches.patch_ids) == len(set(patches.patch_ids))  # each exactly once
+    predicted = predicted_classes(probabilities)
+    columns = zip(
+        patches.patch_ids, patches.frame_ids, patches.split, patches.gold_names, probabilities, predicted, strict=True
+    )
+    return [
+        {
+            "patch_id": patch_id,
+            "frame_id": frame_id,
+            "split": split,
+            "gold": gold,
+            "p_no_deploy": row[0],
+            "p_coral": row[1],
+            "p_deploy": row[2],
+            "predicted": CLASSES[best],
+        }
+        for patch_id, frame_id, split, gold, row, best in columns
+    ]
+
+
+def _batch_starts(total: int, batch_size: int) -> Iterator[int]:
+    # Shown only where it takes a while: a bar per validation pass would bury the one of training.
+    starts = range(0, total, batch_size)
+    return iter(tqdm(starts, desc="predict", unit="batch", disable=None, delay=5, leave=False))

@@ -1,0 +1,1 @@
+"""One strict, frozen model per section of a parameter file."""

@@ -1,0 +1,49 @@
+"""Section `pull`: which data."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from reseed.params.load import Section
+
+SOURCE_NAME = r"^[a-z0-9][a-z0-9_\-]*$"
+
+
+class Source(Section):
+    """One entry of `pull.sources`."""
+
+    name: str = Field(pattern=SOURCE_NAME, description="folder name below data/raw: a-z, 0-9, _ and -")
+    kind: Literal["demo", "folder"] = Field(description="demo: rendered from demo.*; folder: copied from uri")
+    uri: str = Field(description="folder: where it lies; ~ and $VAR are expanded; demo: empty")
+    layout: Literal["survey"] = Field(description="how the folder is organised, see docs/data.md")
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
+        description="digest the data must have (`python -m reseed pin URI`), or null"
+    )
+    licence: str = Field(description="licence of the data, or unknown")
+
+    @model_validator(mode="after")
+    def _uri_goes_with_kind(self) -> "Source":
+        if (self.kind == "demo") != (self.uri == ""):
+            raise ValueError("uri is empty for kind demo and a path for kind folder")
+        return self
+
+    @model_validator(mode="after")
+    def _demo_is_not_pinned(self) -> "Source":
+        # Floating-point arithmetic differs between processors, and with it the bytes of a rendered frame.
+        if self.kind == "demo" and self.sha256 is not None:
+            raise ValueError("sha256 null for kind demo: demo.seed pins it")
+        return self
+
+
+class PullParams(Section):
+    """Section `pull`."""
+
+    sources: list[Source] = Field(min_length=1, description="at least one source")
+
+    @field_validator("sources")
+    @classmethod
+    def _names_differ(cls, sources: list[Source]) -> list[Source]:
+        names = [source.name for source in sources]
+        if len(set(names)) < len(names):
+            raise ValueError("every source a name of its own")
+        return sources

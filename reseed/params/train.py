@@ -1,0 +1,76 @@
+"""Section `train`: the network, its loss, its sampling and how long it learns."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from reseed.errors import ParamsError
+from reseed.params.load import Section, join_problems, read_yaml, section_problems
+
+SECTION = "train"
+
+
+class PretrainedParams(Section):
+    """The two keys of section `train` that decide which weights training starts from."""
+
+    backbone: Literal["mobilenet_v3_small", "mobilenet_v3_large", "mobilenet_v2", "resnet18", "efficientnet_b0"] = (
+        Field(description="torchvision network below the head")
+    )
+    weights: str = Field(min_length=1, description="none, imagenet, or the path of a state_dict file for this backbone")
+
+
+class TrainParams(PretrainedParams):
+    """Section `train`."""
+
+    loss: Literal["focal", "cross_entropy"] = Field(description="focal gives easy patches less weight")
+    gamma: float = Field(ge=0, le=10, description="focusing strength of the focal loss, 0 to 10; 0 is cross-entropy")
+    class_weights: Literal["inverse", "none"] = Field(description="inverse: rare classes weigh more in the loss")
+    sampler: Literal["balanced", "none"] = Field(description="balanced: every class is drawn equally often")
+    allow_double_correction: bool = Field(
+        description="true or false: whether sampler and class_weights may both correct"
+    )
+    lr: float = Field(gt=0, le=1, description="learning rate of Adam at the start, above 0 to 1")
+    weight_decay: float = Field(ge=0, le=1, description="L2 penalty of Adam, 0 to 1")
+    lr_factor: float = Field(gt=0, lt=1, description="above 0 and below 1: lr is multiplied by it on a plateau")
+    lr_patience: int = Field(ge=0, le=10_000, description="epochs without a better score before lr falls, 0 to 10000")
+    batch_size: int = Field(ge=2, le=4096, description="patches per step, 2 to 4096")
+    epochs: int = Field(ge=1, le=10_000, description="passes over the training patches at most, 1 to 10000")
+    patience: int = Field(ge=1, le=10_000, description="epochs without a better score before training ends, 1 to 10000")
+    flip: float = Field(ge=0, le=1, description="chance of each of the two mirrorings, 0 to 1")
+    red_shift: float = Field(ge=0, le=1, description="largest shift of the red channel, share of full scale, 0 to 1")
+    contrast: float = Field(ge=0, le=1, description="largest relative change of contrast, 0 to 1")
+    brightness: float = Field(ge=0, le=1, description="largest relative change of brightness, 0 to 1")
+    blur: float = Field(ge=0, le=1, description="chance of a blur, 0 to 1")
+    bn_momentum: float = Field(gt=0, le=1, description="share of each batch in the running statistics, above 0 to 1")
+    threads: int = Field(ge=1, le=256, description="CPU threads, 1 to 256; the model's bytes depend on it")
+    device: Literal["auto", "cpu", "cuda", "mps"] = Field(description="auto: cuda, else mps, else cpu")
+    seed: int = Field(ge=0, lt=2**32, description="0 to 2**32 - 1")
+
+    @field_validator("allow_double_correction")
+    @classmethod
+    def _correct_once(cls, allowed: bool, info: ValidationInfo) -> bool:  # noqa: FBT001  # pydantic gives it by position
+        # Balanced sampling shows each class equally often; inverse weights on top make the rarest class count
+        # squared (1 : 5 : 16 in the published code, where it went unnoticed).
+        if not allowed and info.data.get("sampler") == "balanced" and info.data.get("class_weights") == "inverse":
+            raise ValueError(
+                "true where train.sampler is balanced and train.class_weights is inverse, "
+                "which correct the class balance twice; or set one of these to none"
+            )
+        return allowed
+
+
+def load_pretrained_params(path: Path) -> PretrainedParams:
+    """Read `train.backbone` and `train.weights` alone, so that no other key of `train` can matter.
+
+    Raises:
+        ParamsError: If one of the two is missing or out of range.
+    """
+    values = read_yaml(path)
+    section = values.get(SECTION)
+    if isinstance(section, dict):
+        values = {SECTION: {key: section[key] for key in PretrainedParams.model_fields if key in section}}
+    problems = section_problems(values, SECTION, PretrainedParams)
+    if problems:
+        raise ParamsError(join_problems(path, problems))
+    return PretrainedParams.model_validate(values[SECTION])

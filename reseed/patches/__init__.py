@@ -1,0 +1,1 @@
+"""From frames to labelled patches, and which frame is in which split."""

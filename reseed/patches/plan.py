@@ -1,0 +1,108 @@
+"""What will be cut from each frame: boxes, ids and labels, known before any pixel is read."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reseed.classes import CLASS_INDEX, CLASSES
+from reseed.patches.grid import Grid, grid_of, point_boxes, point_id, tile_boxes, tile_id
+from reseed.patches.labels import label_boxes
+
+_RECT = ["x0", "y0", "x1", "y1"]
+
+
+@dataclass(frozen=True)
+class FramePlan:
+    """The patches of one frame.
+
+    Args:
+        frame_id: Frame.
+        width_px: Stored width.
+        height_px: Stored height.
+        grid: Rows and columns, or None for patches around points.
+        boxes: (N, 4) int64 x0, y0, x1, y1 in stored pixels.
+        patch_ids: N ids in the order of the boxes.
+        labels: One row per patch and annotator: patch_id, annotator, label, purity, gold.
+    """
+
+    frame_id: str
+    width_px: int
+    height_px: int
+    grid: Grid | None
+    boxes: NDArray[np.int64]
+    patch_ids: tuple[str, ...]
+    labels: list[dict[str, object]]
+
+    @property
+    def index_rows(self) -> list[dict[str, object]]:
+        """Rows of PATCH_INDEX, in the order of the boxes."""
+        cols = self.grid.cols if self.grid else 0
+        return [
+            {
+                "patch_id": patch_id,
+                "frame_id": self.frame_id,
+                "row": i // cols if cols else -1,
+                "col": i % cols if cols else -1,
+                **dict(zip(_RECT, box.tolist(), strict=True)),
+            }
+            for i, (patch_id, box) in enumerate(zip(self.patch_ids, self.boxes, strict=True))
+        ]
+
+
+def plan_frame(
+    frame_id: str, width_px: int, height_px: int, annotations: pd.DataFrame, patch_size_px: int, min_purity: float
+) -> FramePlan | None:
+    """Plan one frame: its grid, or squares around its points where it is annotated by points.
+
+    Args:
+        frame_id: Frame.
+        width_px: Stored width.
+        height_px: Stored height.
+        annotations: ANNOTATIONS rows of this frame, of every annotator.
+        patch_size_px: Target edge of a patch in stored pixels.
+        min_purity: Below this share of the annotated area a patch gets no label, 0-1.
+
+    Returns:
+        The plan, or None if the frame is smaller than one patch.
+    """
+    if min(width_px, height_px) < patch_size_px and not _is_one_patch(annotations, width_px, height_px):
+        return None
+    if len(annotations) and (annotations["kind"] == "point").all():
+        return _plan_points(frame_id, width_px, height_px, annotations, patch_size_px)
+    grid = grid_of(width_px, height_px, patch_size_px)
+    boxes = tile_boxes(width_px, height_px, grid)
+    ids = tuple(tile_id(frame_id, i // grid.cols, i % grid.cols) for i in range(grid.n_patches))
+    labels = []
+    for (annotator, gold), rows in annotations.groupby(["annotator", "gold"], sort=True):
+        classes = np.array([CLASS_INDEX[label] for label in rows["label"]], dtype=np.int64)
+        found = label_boxes(boxes, rows[_RECT].to_numpy(np.int64), classes, min_purity)
+        for patch_id, index, purity in zip(ids, found.class_index, found.purity, strict=True):
+            if not np.isnan(purity):
+                label = CLASSES[index] if index >= 0 else ""
+                labels.append(_label_row(patch_id, str(annotator), label, float(purity), int(str(gold))))
+    return FramePlan(frame_id, width_px, height_px, grid, boxes, ids, labels)
+
+
+def _is_one_patch(annotations: pd.DataFrame, width_px: int, height_px: int) -> bool:
+    """Whether the frame is a patch that somebody cut already: one grid cell as large as the frame."""
+    whole = (annotations[_RECT] == [0, 0, width_px, height_px]).all(axis=1) & (annotations["kind"] == "grid")
+    return len(annotations) > 0 and bool(whole.all())
+
+
+def _plan_points(
+    frame_id: str, width_px: int, height_px: int, annotations: pd.DataFrame, patch_size_px: int
+) -> FramePlan:
+    points = annotations[["y0", "x0"]].drop_duplicates().sort_values(["y0", "x0"])
+    xy = points[["x0", "y0"]].to_numpy(np.int64)
+    ids = tuple(point_id(frame_id, int(x), int(y)) for x, y in xy)
+    labels = [
+        _label_row(point_id(frame_id, row["x0"], row["y0"]), row["annotator"], row["label"], 1.0, row["gold"])
+        for row in annotations.to_dict("records")
+    ]
+    return FramePlan(frame_id, width_px, height_px, None, point_boxes(xy, patch_size_px), ids, labels)
+
+
+def _label_row(patch_id: str, annotator: str, label: str, purity: float, gold: int) -> dict[str, object]:
+    return {"patch_id": patch_id, "annotator": annotator, "label": label, "purity": purity, "gold": gold}

@@ -1,0 +1,1 @@
+"""The stages of dvc.yaml, one thin script each."""

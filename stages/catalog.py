@@ -1,0 +1,35 @@
+"""Stage catalog: what is in the data, and what of it is unusable?"""
+
+import sys
+from pathlib import Path
+
+from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
+from reseed.artifacts.files import write_bytes, write_json
+from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.quarantine import QUARANTINE
+from reseed.artifacts.raw import read_raw
+from reseed.field.catalog import build_catalog, summary
+from reseed.figures.overview import survey_sheet
+from reseed.figures.style import png_bytes
+from reseed.params.catalog import CatalogParams
+from reseed.params.load import load_section
+from stages.runner import parse_arguments, run_stage
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Decode every image once, read every table, and write what is there."""
+    parse_arguments(__doc__, argv)
+    params = load_section(Path("params.yaml"), "catalog", CatalogParams)
+    catalog = build_catalog(read_raw(Path("data/raw.json")), Path("data/raw"), params)
+    out = Path("data/catalog")
+    FRAMES.write(catalog.frames, out / "frames.csv")
+    ANNOTATIONS.write(catalog.annotations, out / "annotations.csv")
+    FRAME_LABELS.write(catalog.frame_labels, out / "frame_labels.csv")
+    QUARANTINE.write(catalog.quarantine, out / "quarantine.csv")
+    write_json(out / "counts.json", catalog.counts)
+    write_bytes(Path("plots/contact_sheet.png"), png_bytes(survey_sheet(catalog.frames, Path("data/raw"))))
+    sys.stdout.write(summary(catalog.counts))
+
+
+if __name__ == "__main__":
+    run_stage(main)

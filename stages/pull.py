@@ -1,0 +1,39 @@
+"""Stage pull: what did I get, and is it what I pinned?"""
+
+import sys
+from functools import partial
+from pathlib import Path
+
+from tqdm import tqdm
+
+from reseed.artifacts.files import new_folder
+from reseed.artifacts.raw import write_raw
+from reseed.field.demo import render_survey
+from reseed.field.pull import bring_folder, record
+from reseed.params.demo import DemoParams
+from reseed.params.load import load_section
+from reseed.params.pull import PullParams
+from stages.runner import parse_arguments, run_stage
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Bring every source to data/raw as delivered, and record what came."""
+    parse_arguments(__doc__, argv)
+    params = load_section(Path("params.yaml"), "pull", PullParams)
+    demo = load_section(Path("params.yaml"), "demo", DemoParams)
+    pulled = []
+    with new_folder(Path("data/raw")) as raw:
+        for source in params.sources:
+            folder = raw / source.name
+            if source.kind == "demo":
+                render_survey(demo, folder, progress=partial(tqdm, desc="render the demo", unit="frame", disable=None))
+            else:
+                bring_folder(source, folder, Path("data/raw"))
+            pulled.append(record(source, folder))
+    write_raw(pulled, Path("data/raw.json"))
+    for entry in pulled:
+        sys.stdout.write(f"pull: {entry.name}: {entry.files} files, {entry.bytes} bytes, sha256 {entry.sha256}\n")
+
+
+if __name__ == "__main__":
+    run_stage(main)

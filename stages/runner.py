@@ -1,0 +1,93 @@
+"""What every stage does around its main: run the code of this folder only, end with its parent, explain user errors."""
+
+import argparse
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+import reseed
+from reseed.errors import EXIT_USER_ERROR, ReseedError
+
+_SHELLS = {"sh", "bash", "dash", "zsh", "fish", "ksh"}
+_POLL_S = 0.2
+
+
+def run_stage(main: Callable[[], None]) -> None:
+    """Run a stage's `main`; a user error ends in one clear message and exit code 2, a bug keeps its traceback."""
+    try:
+        require_local_library(Path.cwd())
+        end_with_parent()
+        main()
+    except ReseedError as error:
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(EXIT_USER_ERROR)
+
+
+def parse_arguments(doc: str | None, argv: list[str] | None) -> None:
+    """Parse a stage's command line: `--help` prints `doc`, anything else is refused, as values come from params.yaml.
+
+    Args:
+        doc: The stage's own docstring.
+        argv: Arguments without the program name; those of the process if None.
+    """
+    argparse.ArgumentParser(description=doc).parse_args(argv)
+
+
+def require_local_library(folder: Path) -> None:
+    """Check that the imported library is the one below `folder`.
+
+    An installed copy would run while the experiment records the code of this folder.
+
+    Raises:
+        ReseedError: If `reseed` was imported from elsewhere.
+    """
+    library = Path(next(iter(reseed.__path__))).resolve()
+    if library.parent != folder.resolve():
+        raise ReseedError(
+            f"reseed was imported from {library}, not from {folder}: run stages from the repository root as "
+            "`python -m stages.<name>` and uninstall any installed reseed (`pip uninstall reseed`)"
+        )
+
+
+def end_with_parent() -> None:
+    """Exit as soon as DVC, or the shell it started this stage through, is gone.
+
+    An orphan of a killed `dvc` would otherwise write into the output of the next run.
+    """
+    if _orphaned_at_start():
+        os._exit(1)
+    watched = _ancestors_to_watch()
+    threading.Thread(target=_exit_when_gone, args=(watched,), daemon=True).start()
+
+
+def _ancestors_to_watch() -> list[psutil.Process]:
+    """Return the parent and, while that is a shell, its parent too."""
+    watched = []
+    for ancestor in psutil.Process().parents():
+        watched.append(ancestor)
+        if ancestor.name().removesuffix(".exe") not in _SHELLS:
+            break
+    return watched
+
+
+def _orphaned_at_start() -> bool:
+    """Whether DVC died while Python was still starting: the process that adopted us is of another session."""
+    return "DVC_STAGE" in os.environ and hasattr(os, "getsid") and os.getsid(os.getppid()) != os.getsid(0)
+
+
+def _exit_when_gone(watched: list[psutil.Process]) -> None:
+    while all(_lives(process) for process in watched):
+        time.sleep(_POLL_S)
+    os._exit(1)  # at once: no handler may write anything more
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

@@ -1,0 +1,40 @@
+"""Stage split: who is train, val, test?"""
+
+import sys
+from pathlib import Path
+
+from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
+from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.splits import SPLITS_TABLE
+from reseed.params.load import load_section
+from reseed.params.split import SplitParams
+from reseed.patches.balance import label_weights
+from reseed.patches.splits import divide
+from stages.runner import parse_arguments, run_stage
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Divide the frames by group and say what a reader should know about the division."""
+    parse_arguments(__doc__, argv)
+    params = load_section(Path("params.yaml"), "split", SplitParams)
+    catalog = Path("data/catalog")
+    frames = FRAMES.read(catalog / "frames.csv")
+    weights = label_weights(
+        ANNOTATIONS.read(catalog / "annotations.csv"), FRAME_LABELS.read(catalog / "frame_labels.csv")
+    )
+    division = divide(frames, weights, params)
+    table = SPLITS_TABLE.frame(
+        [
+            {"frame_id": frame_id, "group": division.groups[frame_id], "split": split}
+            for frame_id, split in division.splits.items()
+        ]
+    )
+    SPLITS_TABLE.write(table, catalog / "splits.csv")
+    counts = table["split"].value_counts()
+    sys.stdout.write("split: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) + " frames\n")
+    for remark in division.remarks:
+        sys.stderr.write(f"split: {remark}\n")
+
+
+if __name__ == "__main__":
+    run_stage(main)

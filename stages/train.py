@@ -1,0 +1,56 @@
+"""Stage train: what did it learn?"""
+
+from pathlib import Path
+
+from reseed.artifacts.files import read_json, write_json
+from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
+from reseed.artifacts.splits import SPLITS_TABLE, TRAIN, VAL
+from reseed.learn.checkpoint import describe_model, save_model
+from reseed.learn.curve import TRAINING_CURVE, curve_rows, train_metrics
+from reseed.learn.fit import fit
+from reseed.learn.patch_set import join_patches, open_images
+from reseed.learn.state import read_state
+from reseed.params.load import load_section
+from reseed.params.train import TrainParams
+from stages.runner import parse_arguments, run_stage
+
+PARAMS = Path("params.yaml")
+PATCHES = Path("data/patches")
+SPLITS = Path("data/catalog/splits.csv")
+PRETRAINED = Path("data/pretrained")
+MODEL = Path("models/model.pt")
+CARD = Path("models/model.json")
+METRICS = Path("metrics/train.json")
+CURVE = Path("plots/training.csv")
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Train on the labelled patches of split train, keep the best epoch on split val."""
+    parse_arguments(__doc__, argv)
+    params = load_section(PARAMS, "train", TrainParams)
+    index = PATCH_INDEX.read(PATCHES / "index.csv")
+    patches = join_patches(index, PATCH_LABELS.read(PATCHES / "labels.csv"), SPLITS_TABLE.read(SPLITS))
+    images = open_images(PATCHES / "patches.npy", len(index))
+    result = fit(
+        images,
+        patches.gold,
+        patches.labelled(TRAIN),
+        patches.labelled(VAL),
+        params,
+        read_state(PRETRAINED / "weights.pt"),
+    )
+    described = describe_model(
+        params,
+        result.best.epoch,
+        result.device,
+        input_px=images.shape[1:3],
+        geometry=read_json(PATCHES / "geometry.json"),
+        pretrained=read_json(PRETRAINED / "weights.json"),
+    )
+    save_model(result.network, described, MODEL, CARD)
+    write_json(METRICS, train_metrics(result))
+    TRAINING_CURVE.write(TRAINING_CURVE.frame(curve_rows(result.history)), CURVE)
+
+
+if __name__ == "__main__":
+    run_stage(main)

@@ -1,0 +1,75 @@
+"""`kill -9` at every stage: the next `dvc repro` ends as an undisturbed run, and no orphan changes that later."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import psutil
+import pytest
+
+from tests.pipeline.clone import STAGES, Clone, environment
+
+pytestmark = pytest.mark.slow
+
+# An orphan that is still alive would have ended its stage by then.
+_LATER_S = 30
+
+
+def stage_processes(clone: Clone, stage: str) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if f"stages.{stage}" in process.cmdline() and process.cwd() == str(clone.root):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def kill_during(clone: Clone, stage: str, whole_group: bool) -> None:
+    """Start `dvc repro` on one stage and kill it once the stage is at work."""
+    dvc = subprocess.Popen(
+        ["dvc", "repro", "--force", "--single-item", stage],
+        cwd=clone.root,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while not stage_processes(clone, stage):
+        assert dvc.poll() is None, f"dvc ended before {stage} was seen"
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    time.sleep(0.4)
+    if whole_group:
+        os.killpg(dvc.pid, signal.SIGKILL)
+    else:
+        dvc.kill()
+    dvc.wait()
+
+
+@pytest.mark.parametrize("whole_group", [False, True], ids=["dvc alone", "whole group"])
+def test_the_next_run_ends_as_if_nothing_had_happened(whole_group: bool, clone: Clone) -> None:
+    undisturbed = clone.read("dvc.lock")
+    for stage in STAGES:
+        shutil.rmtree(clone.root / ".dvc/cache/runs", ignore_errors=True)  # the stage must really run again
+        kill_during(clone, stage, whole_group)
+        clone.dvc("repro")
+        assert clone.read("dvc.lock") == undisturbed, stage
+        assert stage_processes(clone, stage) == []
+    time.sleep(_LATER_S)
+    assert "up to date" in clone.dvc("status")
+    assert clone.read("dvc.lock") == undisturbed
+    assert clone.git("status", "--porcelain") == ""
+
+
+def test_a_stage_that_dvc_started_dies_with_it(clone: Clone) -> None:
+    kill_during(clone, "train", whole_group=False)
+    deadline = time.monotonic() + 5
+    while stage_processes(clone, "train"):
+        assert time.monotonic() < deadline, "the orphan still runs"
+        time.sleep(0.1)

@@ -1,0 +1,45 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from reseed.artifacts.files import new_file, new_folder, write_json, write_text
+
+
+def test_an_output_linked_into_a_cache_is_replaced_and_never_written_through(tmp_path: Path) -> None:
+    cached = tmp_path / "cached"
+    cached.write_text("old")
+    os.link(cached, tmp_path / "hard")
+    (tmp_path / "soft").symlink_to(cached)
+    write_text(tmp_path / "hard", "new")
+    write_text(tmp_path / "soft", "new")
+    assert cached.read_text() == "old"
+    assert (tmp_path / "hard").read_text() == (tmp_path / "soft").read_text() == "new"
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_half_written(tmp_path: Path) -> None:
+    write_text(tmp_path / "a", "old")
+    with pytest.raises(RuntimeError), new_file(tmp_path / "a") as part:
+        part.write_text("half")
+        raise RuntimeError
+    assert (tmp_path / "a").read_text() == "old"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_failure_leaves_the_old_folder(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "old").touch()
+    with pytest.raises(RuntimeError), new_folder(tmp_path / "d") as part:
+        (part / "half").touch()
+        raise RuntimeError
+    assert os.listdir(tmp_path / "d") == ["old"]
+    with new_folder(tmp_path / "d") as part:
+        (part / "new").touch()
+    assert os.listdir(tmp_path / "d") == ["new"]
+    assert os.listdir(tmp_path) == ["d"]
+
+
+def test_json_refuses_nan(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_json(tmp_path / "m.json", {"f1": float("nan")})
+    assert not os.listdir(tmp_path)

@@ -1,0 +1,106 @@
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from reseed.cli.main import main
+from reseed.field.sources import digest_folder
+from reseed.params.sections import SECTIONS
+from stages import pull
+from tests.unit.field.surveys import write_survey
+
+REPOSITORY = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    (tmp_path / "repo").mkdir()
+    monkeypatch.chdir(tmp_path / "repo")
+    write_survey(tmp_path / "survey")
+    _write(sha256=None)
+    return tmp_path / "survey"
+
+
+def _write(sha256: str | None, uri: str = "../survey", **sections: dict[str, object]) -> None:
+    values = YAML(typ="safe", pure=True).load(REPOSITORY / "params.yaml")
+    entry = {"name": "reef", "kind": "folder", "uri": uri, "layout": "survey", "sha256": sha256, "licence": "unknown"}
+    values["pull"]["sources"] = [entry]
+    for name, changes in sections.items():
+        values.setdefault(name, {}).update(changes)
+    with Path("params.yaml").open("w") as file:
+        YAML(typ="safe", pure=True).dump(values, file)
+
+
+def test_the_committed_parameters_are_valid(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--params", str(REPOSITORY / "params.yaml")]) == 0
+    assert f"all {len(SECTIONS)} sections valid" in capsys.readouterr().out
+
+
+def test_every_problem_of_every_section_in_one_message(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _write(None, split={"val_fraction": 2.0, "shuffle": True}, catalog={"max_pixels": "many"}, baselines_={"x": 1})
+    assert main(["check"]) == 2
+    said = capsys.readouterr().err
+    for key in ("split.val_fraction", "split.shuffle", "catalog.max_pixels", "baselines_: unknown section"):
+        assert key in said
+    assert "4 problems" in said
+
+
+def test_a_demo_is_not_pinned(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _write("0" * 64, uri="")
+    text = Path("params.yaml").read_text().replace("kind: folder", "kind: demo")
+    Path("params.yaml").write_text(text)
+    assert main(["check"]) == 2
+    assert "sha256 null for kind demo" in capsys.readouterr().err
+
+
+def test_before_and_after_pull(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sha256 = digest_folder(survey).sha256
+    assert main(["check"]) == 0
+    assert f"reef: unpinned, not pulled yet, sha256 {sha256}" in capsys.readouterr().out
+    pull.main()
+    assert main(["check"]) == 0
+    assert f"reef: unpinned, unchanged since it was pulled, sha256 {sha256}" in capsys.readouterr().out
+
+
+def test_a_changed_source_is_noticed(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pull.main()
+    before = digest_folder(survey).sha256
+    (survey / "notes.txt").write_text("x")
+    capsys.readouterr()
+    assert main(["check"]) == 0
+    said = capsys.readouterr().out
+    assert "CHANGED since it was pulled: run `dvc repro -f pull`" in said
+    assert before in said
+    assert digest_folder(survey).sha256 in said
+
+
+def test_a_pin_that_does_not_hold_is_an_error(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sha256 = digest_folder(survey).sha256
+    _write(sha256)
+    assert main(["check"]) == 0
+    assert "reef: pinned, ok" in capsys.readouterr().out
+    (survey / "notes.txt").write_text("x")
+    assert main(["check"]) == 2
+    said = capsys.readouterr().err
+    assert sha256 in said
+    assert digest_folder(survey).sha256 in said
+
+
+def test_a_source_that_is_gone(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pulled_from = survey.with_name("moved")
+    pull.main()
+    shutil.move(survey, pulled_from)
+    capsys.readouterr()
+    assert main(["check"]) == 0  # what was pulled still stands: a clone works without the source
+    assert "as pulled before" in capsys.readouterr().out
+    _write(None, uri="../never")
+    assert main(["check"]) == 2
+    assert "pull.sources reef" in capsys.readouterr().err
+
+
+def test_nothing_is_written(survey: Path) -> None:
+    main(["check"])
+    assert os.listdir(".") == ["params.yaml"]  # noqa: PTH208 - names only

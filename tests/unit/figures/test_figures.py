@@ -1,0 +1,259 @@
+from collections.abc import Callable
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from reseed.classes import CLASS_COLOURS, CLASSES, DECISIONS
+from reseed.decide.alpha import alpha_grid, decisions_over
+from reseed.errors import TableError
+from reseed.evaluate.alpha_curve import AlphaCurve, alpha_curve
+from reseed.evaluate.by_site import BY_SITE
+from reseed.figures.alpha_curve import alpha_figure
+from reseed.figures.by_site import site_figure
+from reseed.figures.confusion import confusion_figure
+from reseed.figures.contact_sheet import contact_sheet, pick_frames
+from reseed.figures.mistakes import mistakes_figure, short_id
+from reseed.figures.notice import SYNTHETIC_NOTICE
+from reseed.figures.style import counted, png_bytes
+from reseed.figures.training import training_figure
+
+COUNTS = np.array([[187, 29, 17], [21, 132, 18], [25, 11, 103]])
+
+
+def curve(split: str, deploy: list[int], gold: list[int]) -> AlphaCurve:
+    n = np.full(len(deploy), 28)
+    deploys = decisions_over(np.array(deploy, dtype=np.int64), n, alpha_grid())
+    return alpha_curve(split, alpha_grid(), deploys, np.array(gold, dtype=np.int64))
+
+
+def sites(*rows: tuple[str, int, float, int]) -> pd.DataFrame:
+    """Site, labelled patches, macro F1 and Deploy support."""
+    plain = {column.name: 50.0 if column.kind == "float" else 20 for column in BY_SITE}
+    return pd.DataFrame(
+        [
+            {**plain, "split": "test", "site": site, "n_patches": n, "macro_f1": f1, "deploy_support": deploy}
+            for site, n, f1, deploy in rows
+        ]
+    )
+
+
+def mistakes(count: int, predicted: str = "Deploy") -> pd.DataFrame:
+    columns = ["patch_id", "site", "gold", "predicted", "probability"]
+    rows = [(f"s/q/f_{index:04d}.jpg#r003c005", "Ugar", "Coral", predicted, 0.9) for index in range(count)]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def pictures(count: int) -> np.ndarray:
+    return np.full((count, 8, 8, 3), 90, dtype=np.uint8)
+
+
+TRAINING = pd.DataFrame(
+    {"epoch": [1, 2, 3], "train_loss": [1, 0.5, 0.4], "val_loss": [1, 0.6, 0.7], "val_macro_f1": [40, 81.5, 79]}
+)
+TEST, VAL = curve("test", [2, 9, 14, 20], [0, 0, 1, 1]), curve("val", [1, 16], [0, 1])
+SITES = sites(("Ugar", 300, 61.25, 20), ("Erub", 40, 82.0, 0))
+
+DRAW: dict[str, Callable[[bool], Figure]] = {
+    "confusion": lambda s: confusion_figure(COUNTS, CLASSES, item="patch", synthetic=s),
+    "alpha": lambda s: alpha_figure(TEST, VAL, 0.4, 1.0, synthetic=s),
+    "sites": lambda s: site_figure(SITES, 77.2, synthetic=s),
+    "mistakes": lambda s: mistakes_figure(mistakes(3), pictures(3), 9, 90, synthetic=s),
+    "training": lambda s: training_figure(TRAINING, synthetic=s),
+    "contact": lambda s: contact_sheet(list(pictures(3)), ["Ugar", "Ugar", "Erub"], "3 frames", synthetic=s),
+}
+
+
+def texts(figure: Figure) -> list[str]:
+    return [found.get_text().replace("\u00a0", " ") for found in figure.findobj(Text) if found.get_text()]  # type: ignore[attr-defined]
+
+
+def said(figure: Figure) -> str:
+    return " ".join(texts(figure))
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_the_same_figure_gives_the_same_bytes_whatever_the_users_settings(name: str) -> None:
+    once = png_bytes(DRAW[name](True))
+    with mpl.rc_context({"font.size": 30, "lines.linewidth": 9, "axes.facecolor": "red", "savefig.dpi": 30}):
+        again = png_bytes(DRAW[name](True))
+    assert once.startswith(b"\x89PNG")
+    assert once == again
+    assert b"Software" not in once
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_synthetic_data_says_so_and_real_data_does_not(name: str) -> None:
+    assert SYNTHETIC_NOTICE in texts(DRAW[name](True))
+    assert "synthetic" not in said(DRAW[name](False)).lower()
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_no_text_is_too_small_or_leaves_the_picture(name: str) -> None:
+    figure = DRAW[name](True)
+    png_bytes(figure)
+    width, height = figure.canvas.get_width_height()
+    axes = [axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)]
+    # matplotlib keeps labels of ticks beyond the axes and does not draw them
+    shown = {tick.label1 for axis in axes for tick in axis._update_ticks()}
+    beyond = {tick.label1 for axis in axes for tick in axis.get_major_ticks()} - shown
+    for found in figure.findobj(Text):
+        if isinstance(found, Text) and found.get_text() and found.get_visible() and found not in beyond:
+            assert found.get_fontsize() >= 9, found.get_text()
+            box = found.get_window_extent()
+            inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height
+            assert inside, found.get_text()
+
+
+def test_the_confusion_title_is_the_finding() -> None:
+    figure = confusion_figure(COUNTS, CLASSES, item="patch", synthetic=False)
+    # F1: 2*187/(233+233), 2*132/(171+172), 2*103/(139+138); accuracy 422/543
+    assert "Patch macro F1 77.2 % on 543 test patches" in texts(figure)
+    assert any(text.startswith("Accuracy 77.7 %.") for text in texts(figure))
+    assert {"187", "29", "80 %", "of 233", "74.1 %"} <= set(texts(figure))
+
+
+def test_a_confusion_of_one_and_of_none() -> None:
+    one = confusion_figure(np.array([[1, 0], [0, 0]]), DECISIONS, item="frame", place=" at alpha 0.50", synthetic=False)
+    assert "Frame macro F1 50.0 % on 1 test frame at alpha 0.50" in texts(one)
+    assert "no reference" in texts(one)
+    none = confusion_figure(np.zeros((2, 2), dtype=np.int64), DECISIONS, item="frame", synthetic=False)
+    assert "No frame score" in said(none)
+    assert "%" not in said(none)
+
+
+def test_the_alpha_title_compares_with_hindsight() -> None:
+    assert "At alpha 0.40 frame macro F1 is 100.0 %, the best of any alpha" in said(
+        alpha_figure(TEST, VAL, 0.4, 1.0, synthetic=False)
+    )
+    worse = said(alpha_figure(TEST, VAL, 0.6, 0.7333, synthetic=False))
+    assert "26.7 points below the best alpha in hindsight (0.49)" in worse
+    assert "Solid: 4 test frames, 2 of them Deploy by reference." in worse
+    assert "from alpha 0.72 on" in worse  # the surest frame has 20 of 28 = 0.714
+
+
+@pytest.mark.parametrize(
+    ("test", "validation", "expected"),
+    [
+        (curve("test", [], []), VAL, "no test frame has a reference decision"),
+        (TEST, curve("val", [], []), "alpha cannot be chosen"),
+        (curve("test", [0, 0], [0, 1]), VAL, "from alpha 0.00 on"),
+        (curve("test", [28, 28], [0, 1]), VAL, "Deploy precision"),
+    ],
+)
+def test_alpha_curves_with_little_in_them(test: AlphaCurve, validation: AlphaCurve, expected: str) -> None:
+    assert expected in said(alpha_figure(test, validation, 0.5, 0.5, synthetic=False))
+
+
+def test_sites_are_sorted_worst_first_and_few_patches_are_flagged() -> None:
+    figure = site_figure(SITES, 77.2, synthetic=False)
+    assert "Patch macro F1 ranges from 61.2 % (Ugar) to 82.0 % (Erub)" in said(figure)
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["Ugar", "Erub"]
+    assert "fewer than 50 labelled patches" in said(figure)
+    assert "no Deploy" in said(figure)
+    colours = {to_hex(dots.get_facecolor()[0]) for dots in figure.axes[0].collections if len(dots.get_offsets())}
+    assert set(CLASS_COLOURS.values()) <= colours
+
+
+def test_one_site_is_no_spread() -> None:
+    assert "One test site only" in said(site_figure(sites(("$5 Reef", 300, 61.25, 20)), 61.2, synthetic=False))
+
+
+def test_only_test_sites_with_labels_are_drawn() -> None:
+    table = pd.concat([SITES, sites(("Ghost", 0, float("nan"), 0)), sites(("Val", 90, 9.0, 9)).assign(split="val")])
+    assert "Ghost" not in said(site_figure(table, 77.2, synthetic=False))
+    assert "Val" not in texts(site_figure(table, 77.2, synthetic=False))
+
+
+def test_mistakes_say_what_would_be_deployed_wrongly() -> None:
+    some = pd.concat([mistakes(2), mistakes(1, "No-Deploy")], ignore_index=True)
+    figure = mistakes_figure(some, pictures(3), 9, 90, synthetic=False)
+    assert "2 of the 3 surest mistakes take Coral for Deploy" in said(figure)
+    assert "3 most confident of 9 wrong patches among 90 test patches" in said(figure)
+    assert {"Coral", "→ Deploy 90 %", "→ No-Deploy 90 %", "f_0000 r3 c5"} <= set(texts(figure))
+    assert "all take Coral for Deploy" in said(mistakes_figure(mistakes(1), pictures(1), 1, 9, synthetic=False))
+    none = mistakes_figure(mistakes(1, "No-Deploy"), pictures(1), 1, 9, synthetic=False)
+    assert "No false Deploy among the surest mistakes" in said(none)
+    assert "No mistake among 90 test patches" in said(mistakes_figure(mistakes(0), pictures(0), 0, 90, synthetic=False))
+    with pytest.raises(TableError, match="2 pictures for 3 mistakes"):
+        mistakes_figure(mistakes(3), pictures(2), 9, 90, synthetic=False)
+
+
+@pytest.mark.parametrize(
+    ("patch", "width", "expected"),
+    [
+        ("a/b/20230315_020635_123_0042.jpg#r003c005", 15, "…123_0042 r3 c5"),
+        ("a/b/f.jpg#y0671x0217", 20, "f y0671x0217"),
+        ("a/b/longframe.png#y0671x0217", 5, "…ame y0671x0217"),
+    ],
+)
+def test_short_ids_keep_what_tells_frames_apart(patch: str, width: int, expected: str) -> None:
+    assert short_id(patch, width) == expected
+
+
+def test_training_marks_the_first_of_the_best_epochs() -> None:
+    assert "Validation macro F1 peaks at 81.5 % in epoch 2 of 3" in said(training_figure(TRAINING, synthetic=False))
+    level = TRAINING.assign(val_macro_f1=[50.0, 50.0, 50.0])
+    assert "in epoch 1 of 3" in said(training_figure(level, synthetic=False))
+    assert "in epoch 1 of 1" in said(training_figure(TRAINING.head(1), synthetic=False))
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [(TRAINING.drop(columns="val_loss"), "no column val_loss"), (TRAINING.head(0), "no epoch")],
+)
+def test_a_training_curve_without_content_is_refused(table: pd.DataFrame, message: str) -> None:
+    with pytest.raises(TableError, match=message):
+        training_figure(table, synthetic=False)
+
+
+def frames(*groups: tuple[str, str, int]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"frame_id": f"{site}/{sequence}/{number:03d}.jpg", "site": site, "sequence": sequence}
+            for site, sequence, count in groups
+            for number in range(count)
+        ]
+    )
+
+
+def test_a_sheet_shows_sequences_and_spreads_over_each() -> None:
+    table = frames(("Ugar", "Seq01", 11), ("Erub", "Seq02", 3), ("Erub", "Seq01", 2))
+    picked = pick_frames(table.sample(frac=1, random_state=2), limit=9)
+    assert picked["row"].drop_duplicates().tolist() == ["Erub\nSeq01", "Erub\nSeq02", "Ugar"]
+    # 9 // 3 rows = 3 each: first, middle, last of 11
+    ugar = picked.loc[picked["row"] == "Ugar", "frame_id"].tolist()
+    assert ugar == ["Ugar/Seq01/000.jpg", "Ugar/Seq01/005.jpg", "Ugar/Seq01/010.jpg"]
+    assert picked["detail"].tolist() == ["2 frames"] * 2 + ["3 frames"] * 3 + ["11 frames"] * 3
+
+
+def test_a_sheet_of_many_sites_shows_eight() -> None:
+    picked = pick_frames(frames(*[(f"Site {index:02d}", "Seq01", 9) for index in range(20)]))
+    assert picked["row"].nunique() == 8
+    assert len(picked) == 32
+    assert {"Site 00", "Site 19"} <= set(picked["row"])
+
+
+def test_a_sheet_takes_images_of_different_shapes() -> None:
+    images = [np.zeros((30, 40, 3), dtype=np.uint8), np.zeros((10, 40, 3), dtype=np.uint8)]
+    figure = contact_sheet(images, ["A\nSeq01", "B"], "2 frames", details=["x", "y"], synthetic=False)
+    assert {"A", "Seq01", "B", "x", "y"} <= set(texts(figure))
+
+
+def test_a_sheet_of_nothing_is_refused() -> None:
+    with pytest.raises(TableError, match="no frame to show"):
+        pick_frames(frames())
+    with pytest.raises(TableError, match="0 images for 0 row names"):
+        contact_sheet([], [], "none", synthetic=False)
+    with pytest.raises(TableError, match="1 images for 2 row names"):
+        contact_sheet(list(pictures(1)), ["A", "B"], "one", synthetic=False)
+
+
+def test_counts_agree_with_their_noun() -> None:
+    assert counted(1, "test patch") == "1 test patch"
+    assert counted(4480, "test patch") == "4,480 test patches"
+    assert counted(0, "frame") == "0 frames"

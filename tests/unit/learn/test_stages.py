@@ -1,0 +1,68 @@
+"""The three stages of learning, run in a folder that holds what split and extract leave."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, f1_score
+
+from reseed.artifacts.patches import PATCH_INDEX
+from reseed.artifacts.predictions import PATCH_PREDICTIONS
+from reseed.classes import CLASSES
+from reseed.errors import ModelError, TableError
+from stages import predict, pretrained, train
+
+OUTPUTS = (
+    "data/pretrained/weights.pt",
+    "data/pretrained/weights.json",
+    "models/model.pt",
+    "models/model.json",
+    "metrics/train.json",
+    "plots/training.csv",
+    "data/predictions/patches.csv",
+)
+
+
+def run_all() -> None:
+    for stage in (pretrained, train, predict):
+        stage.main()
+
+
+def test_stages_hand_over_and_repeat_to_the_byte(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    run_all()
+    first = {name: (workspace / name).read_bytes() for name in OUTPUTS}
+    run_all()
+    assert {name: (workspace / name).read_bytes() for name in OUTPUTS} == first
+    assert capfd.readouterr() == ("", ""), "progress shows although this is no terminal"
+
+    predictions = PATCH_PREDICTIONS.read(workspace / OUTPUTS[-1])
+    index = PATCH_INDEX.read(workspace / "data/patches/index.csv")
+    assert sorted(predictions["patch_id"]) == sorted(index["patch_id"])
+    # 8 frames of 10 patches: number 7 has an empty label and number 9 none, in each.
+    assert (predictions["gold"] == "").sum() == 16
+    assert predictions["split"].value_counts().to_dict() == {"train": 40, "val": 20, "test": 10, "none": 10}
+    probabilities = predictions[["p_no_deploy", "p_coral", "p_deploy"]].to_numpy()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=2e-6)
+    assert predictions["predicted"].tolist() == [CLASSES[i] for i in probabilities.argmax(axis=1)]
+
+    metrics = json.loads(first["metrics/train.json"])
+    val = predictions[(predictions["split"] == "val") & (predictions["gold"] != "")]
+    assert metrics["val"]["n"] == len(val) == 16
+    assert metrics["train"]["n"] == 32
+    assert metrics["val"]["accuracy"] == round(100 * accuracy_score(val["gold"], val["predicted"]), 4)
+    macro_f1 = f1_score(val["gold"], val["predicted"], labels=CLASSES, average="macro", zero_division=0)
+    assert metrics["val"]["macro_f1"] == round(100 * macro_f1, 4)
+    assert first["plots/training.csv"].decode().count("\n") == 1 + metrics["epochs"]
+
+
+def test_patches_of_another_extract_are_refused(workspace: Path) -> None:
+    pretrained.main()
+    train.main()
+    geometry = workspace / "data/patches/geometry.json"
+    geometry.write_text(geometry.read_text(encoding="utf-8").replace("200", "100"), encoding="utf-8")
+    with pytest.raises(ModelError, match=r'geometry of the model is .*"patch_size_px": 200.*"patch_size_px": 100'):
+        predict.main()
+    np.save(workspace / "data/patches/patches.npy", np.zeros((79, 32, 32, 3), np.uint8))
+    with pytest.raises(TableError, match=r"79 patches, but its index\.csv has 80 rows"):
+        train.main()

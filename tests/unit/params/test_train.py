@@ -1,0 +1,139 @@
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from reseed.errors import ParamsError
+from reseed.params.load import load_section
+from reseed.params.predict import PredictParams
+from reseed.params.train import PretrainedParams, TrainParams, load_pretrained_params
+
+GOOD = """train:
+  backbone: resnet18
+  weights: none
+  loss: focal
+  gamma: 2
+  class_weights: none
+  sampler: balanced
+  allow_double_correction: false
+  lr: 1e-3
+  weight_decay: 1e-4
+  lr_factor: 0.5
+  lr_patience: 2
+  batch_size: 64
+  epochs: 10
+  patience: 5
+  flip: 0.5
+  red_shift: 0.1
+  contrast: 0.2
+  brightness: 0.2
+  blur: 0.1
+  bn_momentum: 0.1
+  threads: 2
+  device: auto
+  seed: 0
+predict:
+  batch_size: 128
+  threads: 2
+  device: cpu
+"""
+
+
+def write(folder: Path, *changes: tuple[str, str]) -> Path:
+    text = GOOD
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "params.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_both_sections_are_read(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    params = load_section(path, "train", TrainParams)
+    assert (params.lr, params.weights, params.gamma) == (0.001, "none", 2.0)
+    assert load_section(path, "predict", PredictParams).batch_size == 128
+
+
+def test_no_key_has_a_default_and_every_key_says_what_it_is() -> None:
+    for model in (TrainParams, PretrainedParams, PredictParams):
+        for name, field in model.model_fields.items():
+            assert field.is_required(), name
+            assert field.description, name
+
+
+@pytest.mark.parametrize(
+    ("key", "bad"),
+    [
+        ("backbone: resnet18", "vgg16"),
+        ("weights: none", '""'),
+        ("weights: none", "null"),
+        ("loss: focal", "hinge"),
+        ("gamma: 2", "-1"),
+        ("class_weights: none", "sqrt"),
+        ("sampler: balanced", "yes"),
+        ("lr: 1e-3", "0"),
+        ("lr: 1e-3", ".nan"),
+        ("lr: 1e-3", "fast"),
+        ("weight_decay: 1e-4", "-0.1"),
+        ("lr_factor: 0.5", "1.0"),
+        ("lr_patience: 2", "-1"),
+        ("batch_size: 64", "1"),
+        ("batch_size: 64", "64.5"),
+        ("epochs: 10", "0"),
+        ("  patience: 5", "0"),
+        ("flip: 0.5", "1.5"),
+        ("red_shift: 0.1", "-0.1"),
+        ("contrast: 0.2", "2"),
+        ("brightness: 0.2", "2"),
+        ("blur: 0.1", "2"),
+        ("bn_momentum: 0.1", "0"),
+        ("threads: 2\n  device: auto", "0\n  device: auto"),
+        ("device: auto", "tpu"),
+        ("seed: 0", "4294967296"),
+    ],
+)
+def test_out_of_range_values_are_named_with_what_is_allowed(tmp_path: Path, key: str, bad: str) -> None:
+    name = key.partition(":")[0].strip()
+    path = write(tmp_path, (f"{key}\n", f"{key.partition(':')[0]}: {bad}\n"))
+    with pytest.raises(ParamsError, match=rf"train\.{name}: got .*; allowed: "):
+        load_section(path, "train", TrainParams)
+
+
+def test_correcting_the_class_balance_twice_needs_to_be_meant(tmp_path: Path) -> None:
+    twice = ("class_weights: none", "class_weights: inverse")
+    with pytest.raises(
+        ParamsError, match=r"train\.allow_double_correction: got False; .*correct the class balance twice"
+    ):
+        load_section(write(tmp_path, twice), "train", TrainParams)
+    meant = write(tmp_path, twice, ("allow_double_correction: false", "allow_double_correction: true"))
+    assert load_section(meant, "train", TrainParams).class_weights == "inverse"
+    once = write(tmp_path, twice, ("sampler: balanced", "sampler: none"))
+    assert load_section(once, "train", TrainParams).sampler == "none"
+
+
+def test_pretrained_reads_its_two_keys_whatever_the_others_are(tmp_path: Path) -> None:
+    path = write(tmp_path, ("lr: 1e-3", "lr: nonsense"), ("weights: none", "weights: ~/w.pth"), ("  seed: 0\n", ""))
+    assert load_pretrained_params(path) == PretrainedParams(backbone="resnet18", weights="~/w.pth")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("  backbone: resnet18\n", ""), r"train\.backbone: missing"),
+        (("backbone: resnet18", "backbone: vgg16"), r"train\.backbone: got 'vgg16'"),
+        (("weights: none", "weights: 3"), r"train\.weights: got 3"),
+        (("train:", "trian:"), "train: missing section"),
+    ],
+)
+def test_pretrained_names_what_is_wrong_with_its_two_keys(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
+    with pytest.raises(ParamsError, match=message):
+        load_pretrained_params(write(tmp_path, change))
+
+
+def test_pretrained_params_are_strict() -> None:
+    with pytest.raises(ValidationError):
+        PretrainedParams.model_validate({"backbone": "resnet18", "weights": "none", "lr": 1})
