@@ -68,8 +68,8 @@ def _words(mistakes: pd.DataFrame, n_wrong: int, n: int) -> tuple[str, str]:
     else:
         title = "No false Deploy among the surest mistakes"
     subtitle = (
-        f"Shown: {shown} most confident of {counted(n_wrong, 'wrong patch')} among {counted(n, 'test patch')}. "
-        "Below each: reference, then prediction (also the colour of the edge) with its probability. "
+        f"The surest {shown} of {n_wrong:,} wrong among {counted(n, 'test patch')}. "
+        "Below each: reference, then prediction (also the edge colour) with its probability. "
         "The reference can be wrong too."
     )
     return title, subtitle

@@ -24,11 +24,11 @@ def survey_sheet(frames: pd.DataFrame, raw: Path) -> Figure:
         raw: Folder that frame ids are relative to.
     """
     picked = pick_frames(frames)
-    of_frame = frames.set_index("frame_id")
+    most_pixels = int((frames["width_px"] * frames["height_px"]).max())
 
     def thumbnail(frame_id: str) -> NDArray[np.uint8]:
-        width_px, height_px = (int(of_frame.loc[frame_id, name]) for name in ("width_px", "height_px"))
-        image = decode_rgb(raw / frame_id, max_pixels=width_px * height_px)
+        image = decode_rgb(raw / frame_id, max_pixels=most_pixels)
+        height_px, width_px = image.shape[:2]
         return resize(image, _THUMBNAIL_WIDTH_PX, max(1, round(_THUMBNAIL_WIDTH_PX * height_px / width_px)))
 
     ids = picked["frame_id"].tolist()

@@ -1,13 +1,13 @@
 """What users get wrong ends in one clear message and exit code 2, with nothing half-written."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from tests.pipeline.clone import Clone, environment
-import subprocess
 
 pytestmark = pytest.mark.slow
 

@@ -46,6 +46,12 @@ def test_a_long_decimal_does_not_overflow(count: tuple[int, int], alpha: float) 
     assert decide(deploy, n, alpha) == (Fraction(deploy, n) > Fraction(repr(alpha)))
 
 
+def test_equality_is_no_deploy_beyond_64_bits_too() -> None:
+    # 12345678901 / 10^11 against the same number as alpha: the products are 10^22
+    assert decide(12_345_678_901, 10**11, 0.12345678901) is False
+    assert decide(12_345_678_902, 10**11, 0.12345678901) is True
+
+
 @given(st.lists(counts, min_size=1, max_size=20))
 def test_a_higher_alpha_never_deploys_more(frames: list[tuple[int, int]]) -> None:
     deploy, n = (np.array(column) for column in zip(*frames, strict=True))

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, precision_recall_fscore_support
@@ -18,6 +18,7 @@ answers = lengths.flatmap(
 )
 
 
+@settings(max_examples=40)  # scikit-learn takes 10 ms a time
 @given(answers)
 def test_equals_scikit_learn(pair: tuple[np.ndarray, np.ndarray]) -> None:
     gold, predicted = pair

@@ -173,7 +173,7 @@ def test_mistakes_say_what_would_be_deployed_wrongly() -> None:
     some = pd.concat([mistakes(2), mistakes(1, "No-Deploy")], ignore_index=True)
     figure = mistakes_figure(some, pictures(3), 9, 90, synthetic=False)
     assert "2 of the 3 surest mistakes take Coral for Deploy" in said(figure)
-    assert "3 most confident of 9 wrong patches among 90 test patches" in said(figure)
+    assert "The surest 3 of 9 wrong among 90 test patches." in said(figure)
     assert {"Coral", "→ Deploy 90 %", "→ No-Deploy 90 %", "f_0000 r3 c5"} <= set(texts(figure))
     assert "all take Coral for Deploy" in said(mistakes_figure(mistakes(1), pictures(1), 1, 9, synthetic=False))
     none = mistakes_figure(mistakes(1, "No-Deploy"), pictures(1), 1, 9, synthetic=False)
