@@ -9,6 +9,7 @@ from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.learn.checkpoint import load_model
 from reseed.learn.infer import predict_patches
 from reseed.learn.patch_set import join_patches, open_images
+from reseed.learn.runtime import resolve_device
 from reseed.params.load import load_section
 from reseed.params.predict import PredictParams
 from stages.runner import parse_arguments, run_stage
@@ -25,11 +26,12 @@ def main(argv: list[str] | None = None) -> None:
     """Predict every patch of every split exactly once."""
     parse_arguments(__doc__, argv)
     params = load_section(PARAMS, "predict", PredictParams)
+    device = resolve_device(params.device, "predict.device")
     network, card = load_model(MODEL, CARD, read_json(PATCHES / "geometry.json"))
     index = PATCH_INDEX.read(PATCHES / "index.csv")
     patches = join_patches(index, PATCH_LABELS.read(PATCHES / "labels.csv"), SPLITS_TABLE.read(SPLITS))
     images = open_images(PATCHES / "patches.npy", len(index), card.input_px)
-    predictions = predict_patches(network, images, patches, params)
+    predictions = predict_patches(network, images, patches, params.batch_size, params.threads, device)
     PATCH_PREDICTIONS.write(PATCH_PREDICTIONS.frame(predictions), PREDICTIONS)
 
 

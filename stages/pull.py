@@ -10,6 +10,7 @@ from reseed.artifacts.files import new_folder
 from reseed.artifacts.raw import write_raw
 from reseed.field.demo import render_survey
 from reseed.field.pull import bring_folder, record
+from reseed.field.sources import explained
 from reseed.params.demo import DemoParams
 from reseed.params.load import load_section
 from reseed.params.pull import PullParams
@@ -22,7 +23,7 @@ def main(argv: list[str] | None = None) -> None:
     params = load_section(Path("params.yaml"), "pull", PullParams)
     demo = load_section(Path("params.yaml"), "demo", DemoParams)
     pulled = []
-    with new_folder(Path("data/raw")) as raw:
+    with explained(Path("data/raw"), "write"), new_folder(Path("data/raw")) as raw:
         for source in params.sources:
             folder = raw / source.name
             if source.kind == "demo":

@@ -9,7 +9,7 @@ from reseed.learn.checkpoint import describe_model, save_model
 from reseed.learn.curve import TRAINING_CURVE, curve_rows, train_metrics
 from reseed.learn.fit import fit
 from reseed.learn.patch_set import join_patches, open_images
-from reseed.learn.state import read_state
+from reseed.learn.pretrained import load_start
 from reseed.params.load import load_section
 from reseed.params.train import TrainParams
 from stages.runner import parse_arguments, run_stage
@@ -37,12 +37,14 @@ def main(argv: list[str] | None = None) -> None:
         patches.labelled(TRAIN),
         patches.labelled(VAL),
         params,
-        read_state(PRETRAINED / "weights.pt"),
+        load_start(PRETRAINED / "weights.pt", params.backbone),
     )
     described = describe_model(
-        params,
-        result.best.epoch,
-        result.device,
+        backbone=params.backbone,
+        best_epoch=result.best.epoch,
+        seed=params.seed,
+        threads=params.threads,
+        device=result.device.type,
         input_px=images.shape[1:3],
         geometry=read_json(PATCHES / "geometry.json"),
         pretrained=read_json(PRETRAINED / "weights.json"),

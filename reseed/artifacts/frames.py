@@ -13,7 +13,7 @@ FRAMES = Table(
         Column("captured_at", "text", "ISO 8601, UTC; empty if unknown"),
         Column("latitude_deg", "float", "WGS 84, south negative; empty if unknown"),
         Column("longitude_deg", "float", "WGS 84, west negative; empty if unknown"),
-        Column("water_depth_m", "float", "surface to camera"),
+        Column("water_depth_m", "float", "surface to seabed"),
         Column("altitude_m", "float", "camera to seabed"),
         Column("sha256", "text", "digest of the image file"),
         Column("synthetic", "int", "1 if rendered by the demo, else 0"),

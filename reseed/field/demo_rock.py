@@ -61,8 +61,8 @@ def build_framework(rng: np.random.Generator, plot: Plot) -> Surface:
     """Dead coral framework: massive, pitted limestone with dark holes, grey and turf-stained."""
     scale, shape = plot.scale, plot.shape
     height, crack, tone = _rock_relief(rng, plot, rng.uniform(110, 160))
-    pits = scatter_cells(rng, shape, rng.uniform(26, 36) * scale, warp_px=6 * scale)
-    size = 0.16 + 0.30 * pits.tone
+    pits = scatter_cells(rng, shape, rng.uniform(30, 40) * scale, warp_px=3 * scale)
+    size = 0.04 + 0.34 * pits.tone**2
     hole = np.clip((size - pits.nearest) * 8, 0, 1)
     turf = 0.55 * np.clip(fractal_noise(rng, shape, 80 * scale, 4), 0, 1)
     albedo = blend(pick_colours(rng, ROCKS, 1)[0] * 1.12 * plot.site.tint_rgb, pick_colours(rng, TURFS, 1)[0], turf)

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
@@ -15,7 +14,6 @@ from reseed.classes import CLASSES
 from reseed.errors import ModelError
 from reseed.learn.models import CHANNEL_MEAN, CHANNEL_STD, CLASSIFIERS, HEAD_DROPOUT, HEAD_WIDTH, Network
 from reseed.learn.state import digest_file, read_state, state_bytes
-from reseed.params.train import TrainParams
 
 
 class _Part(BaseModel):
@@ -71,9 +69,11 @@ class ModelCard(_Part):
 
 
 def describe_model(
-    params: TrainParams,
+    backbone: str,
     best_epoch: int,
-    device: torch.device,
+    seed: int,
+    threads: int,
+    device: str,
     input_px: tuple[int, int],
     geometry: dict[str, Any],
     pretrained: dict[str, Any],
@@ -84,16 +84,16 @@ def describe_model(
     """
     return ModelCard(
         classes=CLASSES,
-        backbone=params.backbone,
+        backbone=backbone,
         head=Head(width=HEAD_WIDTH, dropout=HEAD_DROPOUT),
         input_px=input_px,
         normalisation=Normalisation(mean=CHANNEL_MEAN, std=CHANNEL_STD),
         geometry=geometry,
         pretrained=pretrained,
         best_epoch=best_epoch,
-        seed=params.seed,
-        device=device.type,
-        threads=params.threads,
+        seed=seed,
+        device=device,
+        threads=threads,
         versions={name: importlib.metadata.version(name) for name in ("torch", "torchvision", "numpy")},
         sha256="",
     )

@@ -13,8 +13,7 @@ from reseed.classes import CLASSES
 from reseed.errors import ModelError
 from reseed.learn.models import to_unit
 from reseed.learn.patch_set import PatchSet
-from reseed.learn.runtime import reproducible, resolve_device
-from reseed.params.predict import PredictParams
+from reseed.learn.runtime import reproducible
 
 Probabilities = npt.NDArray[np.float64]
 
@@ -48,7 +47,7 @@ def predict_logits(
                 chosen = slice(start, start + batch_size)
                 batch = np.array(images[chosen] if rows is None else images[rows[chosen]])
                 output: Tensor = network(to_unit(torch.from_numpy(batch).to(device)))
-                logits[chosen] = output.to("cpu", torch.float64).numpy()
+                logits[chosen] = output.cpu().double().numpy()
     finally:
         network.train(was_training)
     return logits
@@ -104,15 +103,22 @@ def predicted_classes(probabilities: Probabilities) -> npt.NDArray[np.int64]:
 
 
 def predict_patches(
-    network: nn.Module, images: npt.NDArray[np.uint8], patches: PatchSet, params: PredictParams
+    network: nn.Module,
+    images: npt.NDArray[np.uint8],
+    patches: PatchSet,
+    batch_size: int,
+    threads: int,
+    device: torch.device,
 ) -> list[dict[str, object]]:
     """Predict every patch exactly once.
 
     Args:
-        network: On the CPU; moved to `predict.device`.
+        network: Moved to `device`.
         images: (N, H, W, 3) uint8, in the order of `patches`.
         patches: What is known of each.
-        params: Section `predict`.
+        batch_size: Patches per step.
+        threads: CPU threads; the last decimals depend on it.
+        device: Where to run.
 
     Returns:
         N rows of `PATCH_PREDICTIONS`.
@@ -120,9 +126,8 @@ def predict_patches(
     Raises:
         ModelError: If an output is not a finite number.
     """
-    device = resolve_device(params.device, "predict.device")
-    with reproducible(params.threads, 0, device):
-        probabilities = predict_probabilities(network.to(device), images, params.batch_size, device)
+    with reproducible(threads, 0, device):
+        probabilities = predict_probabilities(network.to(device), images, batch_size, device)
     assert len(probabilities) == len(patches.patch_ids) == len(set(patches.patch_ids))  # each exactly once
     predicted = predicted_classes(probabilities)
     columns = zip(

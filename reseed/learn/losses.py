@@ -21,7 +21,9 @@ def make_loss(kind: str, gamma: float, weights: Tensor) -> Loss:
     """
 
     def loss(logits: Tensor, labels: Tensor) -> Tensor:
-        return focal_loss(logits, labels, weights.to(logits), gamma if kind == "focal" else 0.0)
+        # Precision first, then device: not every accelerator has float64.
+        on_device = weights.to(logits.dtype).to(logits.device)
+        return focal_loss(logits, labels, on_device, gamma if kind == "focal" else 0.0)
 
     return loss
 

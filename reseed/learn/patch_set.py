@@ -9,6 +9,7 @@ import pandas as pd
 
 from reseed.classes import CLASS_INDEX, CLASSES
 from reseed.errors import ModelError, TableError
+from reseed.patches.store import open_patches
 
 UNLABELLED = -1
 
@@ -82,7 +83,7 @@ def join_patches(index: pd.DataFrame, labels: pd.DataFrame, splits: pd.DataFrame
 
 
 def open_images(path: Path, n_patches: int, input_px: tuple[int, int] | None = None) -> npt.NDArray[np.uint8]:
-    """Map `patches.npy` into memory, read only.
+    """Map `patches.npy` for reading, checked against its index and the network.
 
     Args:
         path: The packed store.
@@ -96,12 +97,7 @@ def open_images(path: Path, n_patches: int, input_px: tuple[int, int] | None = N
         TableError: If the file is missing, of another form, or not as long as its index.
         ModelError: If its patches have another edge than those the network was trained on.
     """
-    try:
-        images: npt.NDArray[np.uint8] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise TableError(f"{path}: not readable as packed patches ({error}); run `dvc repro` or `dvc pull`") from error
-    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] != 3:
-        raise TableError(f"{path}: holds {images.dtype} {images.shape}; needed: uint8 (N, H, W, 3)")
+    images = open_patches(path)
     if len(images) != n_patches:
         raise TableError(
             f"{path}: {len(images)} patches, but its index.csv has {n_patches} rows; run `dvc repro extract`"

@@ -55,12 +55,22 @@ def find_weights(backbone: str, weights: str) -> StartWeights:
     return StartWeights(state, record | {"torchvision": importlib.metadata.version("torchvision")})
 
 
+def load_start(path: Path, backbone: str) -> State:
+    """Read the weights that stage pretrained stored, empty for random ones.
+
+    Raises:
+        ModelError: If the file is missing, broken or of another backbone.
+    """
+    state = read_state(path)
+    return match_backbone(state, backbone, str(path)) if state else state
+
+
 def expand_path(text: str) -> Path:
     """Return the path that `text` names: `~` and `$VAR` expanded, relative to `$DVC_ROOT`, else the current folder.
 
     Queued experiments run in a folder of their own, where `../weights/x.pth` would name something else.
     """
-    return Path(os.environ.get("DVC_ROOT", "."), os.path.expandvars(Path(text).expanduser()))
+    return Path(os.environ.get("DVC_ROOT") or ".", os.path.expandvars(os.path.expanduser(text)))  # noqa: PTH111  # Path raises for an unknown user
 
 
 def imagenet_file(backbone: str) -> Path:

@@ -1,12 +1,12 @@
 """Parameters of the demo reef (`demo.*`): how much of it there is and how its two annotators err."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from reseed.params.load import Section
 
 
-class DemoParams(BaseModel):
+class DemoParams(Section):
     """The procedural survey that stands in for real frames; every pixel and every label of it is synthetic."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     seed: int = Field(ge=0, le=2**32 - 1, description="Seed of the reef and of its annotators; another reef per seed.")
     sites: int = Field(ge=1, le=12, description="Number of sites, each with its own water, light and substrates.")

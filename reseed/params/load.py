@@ -4,9 +4,10 @@ Values are read by YAML 1.2 rules, as DVC writes them: with YAML 1.1 `1e-5` is a
 """
 
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
@@ -73,14 +74,25 @@ def join_problems(path: Path, problems: list[str]) -> str:
 
 def _line(section: str, detail: ErrorDetails, model: type[Section]) -> str:
     key = ".".join([section, *(str(part) for part in detail["loc"])])
+    innermost, field = _place(detail, model)
+    meaning = f" ({field.description})" if field is not None and field.description else ""
     if detail["type"] == "missing":
-        return f"{key}: missing{_meaning(detail, model)}"
+        return f"{key}: missing{meaning}"
     if detail["type"] == "extra_forbidden":
-        return f"{key}: unknown key; allowed here: {', '.join(model.model_fields)}"
+        return f"{key}: unknown key; allowed here: {', '.join(innermost.model_fields)}"
     message = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    return f"{key}: got {detail['input']!r}; allowed: {message}{_meaning(detail, model)}"
+    return f"{key}: got {detail['input']!r}; allowed: {message}{meaning}"
 
 
-def _meaning(detail: ErrorDetails, model: type[Section]) -> str:
-    field = model.model_fields.get(str(detail["loc"][0])) if detail["loc"] else None
-    return f" ({field.description})" if field is not None and field.description else ""
+def _place(detail: ErrorDetails, model: type[Section]) -> tuple[type[Section], FieldInfo | None]:
+    """Return the innermost model of the problem, such as that of a list's entries, and its field if there is one."""
+    field: FieldInfo | None = None
+    for part in detail["loc"]:
+        if isinstance(part, str) and part in model.model_fields:
+            field = model.model_fields[part]
+            entry = next((kind for kind in get_args(field.annotation) if isinstance(kind, type)), None)
+            if entry is not None and issubclass(entry, Section):
+                model = entry
+        elif isinstance(part, str):
+            field = None
+    return model, field

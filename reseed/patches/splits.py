@@ -45,7 +45,8 @@ def divide(frames: pd.DataFrame, weights: pd.DataFrame, params: SplitParams) -> 
     Raises:
         SplitError: If there are too few groups or a sequence is too short for its blocks.
     """
-    frames = frames.sort_values("frame_id")
+    # The cameras of one place share a sequence: by time their frames stand together, and fall into one block.
+    frames = frames.sort_values(["captured_at", "frame_id"])
     ids = frames["frame_id"].tolist()
     weights = weights.reindex(ids).fillna(0.0)
     given = dict(zip(ids, frames["given_split"], strict=True))
@@ -113,7 +114,8 @@ def _blocks(sequences: list[tuple[str, list[str]]], params: SplitParams, rng: np
     groups: dict[str, str] = {}
     splits: dict[str, str] = {}
     for name, ids in sequences:
-        n_stretches = max(1, len(ids) // params.block_frames)
+        # Room for the guard that may lead a stretch, so that none is left with less than block_frames.
+        n_stretches = max(1, len(ids) // (params.block_frames + params.guard_frames))
         block, last = 0, None
         for stretch in np.array_split(np.array(ids, dtype=object), n_stretches):
             order = [SPLITS[i] for i in rng.permutation(len(SPLITS))]

@@ -1,6 +1,8 @@
 """The rules of the project that a reader would otherwise have to check by eye."""
 
+import ast
 import importlib
+import itertools
 import subprocess
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 import yaml
 from ruamel.yaml import YAML
 
-from reseed.params.sections import SECTIONS
+from reseed.params.sections import SECTIONS, require_valid
 from tests.closure import PACKAGES, closure
 
 ROOT = Path(__file__).parents[2]
@@ -76,22 +78,24 @@ def test_no_key_that_dvc_would_ignore(profile: Path) -> None:
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda path: path.name)
 def test_every_profile_is_complete_and_valid(profile: Path) -> None:
-    from reseed.cli import check
-
-    check.validate(profile)
+    require_valid(profile)
 
 
 def test_every_key_of_the_default_parameters_has_a_comment_above_it() -> None:
     lines = (ROOT / "params.yaml").read_text().splitlines()
     section = ""
     bare = []
-    for above, line in zip(lines, lines[1:], strict=False):
+    for above, line in itertools.pairwise(lines):
         if line and not line.startswith((" ", "#")):
             section = line.rstrip(":")
-        elif line.startswith("  ") and line[2] not in " -#" and not above.lstrip().startswith("#"):
+        elif (
+            line.startswith("  ")
+            and line[2] not in " -#"
+            and not above.lstrip().startswith("#")
             # keys that share one comment stand directly below each other
-            if not above.startswith("  ") or above.rstrip().endswith(":"):
-                bare.append(f"{section}.{line.strip()}")
+            and (not above.startswith("  ") or above.rstrip().endswith(":"))
+        ):
+            bare.append(f"{section}.{line.strip()}")
     assert not bare
 
 
@@ -101,8 +105,11 @@ def test_every_output_stands_in_the_dictionary() -> None:
     assert [name for name in names if f"`{name}`" not in text] == []
 
 
-def test_package_init_files_are_empty() -> None:
-    assert [str(path) for path in ROOT.glob("reseed/**/__init__.py") if path.read_bytes()] == []
+def test_package_init_files_hold_a_docstring_and_no_code() -> None:
+    """They are deps of every stage: code there would rerun everything, and DVC warns of each empty file."""
+    for path in [ROOT / "stages/__init__.py", *ROOT.glob("reseed/**/__init__.py")]:
+        assert len(ast.parse(path.read_text()).body) == 1, path
+        assert ast.get_docstring(ast.parse(path.read_text())), path
 
 
 def test_only_learn_imports_torch() -> None:

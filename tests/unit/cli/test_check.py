@@ -60,13 +60,13 @@ def test_before_and_after_pull(survey: Path, capsys: pytest.CaptureFixture[str])
     sha256 = digest_folder(survey).sha256
     assert main(["check"]) == 0
     assert f"reef: unpinned, not pulled yet, sha256 {sha256}" in capsys.readouterr().out
-    pull.main()
+    pull.main([])
     assert main(["check"]) == 0
     assert f"reef: unpinned, unchanged since it was pulled, sha256 {sha256}" in capsys.readouterr().out
 
 
 def test_a_changed_source_is_noticed(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pull.main()
+    pull.main([])
     before = digest_folder(survey).sha256
     (survey / "notes.txt").write_text("x")
     capsys.readouterr()
@@ -91,7 +91,7 @@ def test_a_pin_that_does_not_hold_is_an_error(survey: Path, capsys: pytest.Captu
 
 def test_a_source_that_is_gone(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pulled_from = survey.with_name("moved")
-    pull.main()
+    pull.main([])
     shutil.move(survey, pulled_from)
     capsys.readouterr()
     assert main(["check"]) == 0  # what was pulled still stands: a clone works without the source

@@ -101,6 +101,11 @@ def test_duplicates_are_merged_and_counted() -> None:
     }
 
 
+def test_merged_duplicates_do_not_depend_on_the_order_of_rows() -> None:
+    rows = ["a.jpg,0,0,1,1,Coral,A", "a.jpg,0,0,1,1,coral,A", "a.jpg,0,0,1,1,CORAL,A"]
+    assert _read(RECT + "\n".join(rows)) == _read(RECT + "\n".join(reversed(rows)))
+
+
 def test_contradictions_are_listed_across_tables() -> None:
     one, two = _table(RECT + "a.jpg,0,0,1,1,Coral,A\n", "one.csv"), _table(RECT + "a.jpg,0,0,1,1,Deploy,A\n", "two.csv")
     with pytest.raises(TableError, match=r"1 labels contradict .*one.csv line 2: Coral / two.csv line 2: Deploy"):

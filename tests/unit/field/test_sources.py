@@ -7,7 +7,7 @@ import pytest
 
 from reseed.errors import SourceError
 from reseed.field import sources
-from reseed.field.sources import copy_folder, digest_folder, list_files, resolve_uri
+from reseed.field.sources import copy_folder, digest_folder, folder_sha256, list_files, resolve_uri
 
 
 def _source(folder: Path) -> Path:
@@ -65,6 +65,11 @@ def test_digest_does_not_depend_on_the_listing_order(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(sources.os, "walk", shuffled)
     assert digest_folder(folder) == expected
+
+
+def test_folder_digest_sorts_for_itself(tmp_path: Path) -> None:
+    digest = digest_folder(_source(tmp_path / "s"))
+    assert folder_sha256(tuple(reversed(digest.files))) == digest.sha256
 
 
 def test_digest_sees_content_name_and_number(tmp_path: Path) -> None:

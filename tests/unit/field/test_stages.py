@@ -35,7 +35,7 @@ def survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_pull_records_what_came(survey: Path) -> None:
     _params()
-    pull.main()
+    pull.main([])
     digest = digest_folder(survey)
     assert json.loads(Path("data/raw.json").read_text()) == [
         {
@@ -57,10 +57,10 @@ def test_pull_records_what_came(survey: Path) -> None:
 
 def test_pull_replaces_and_is_repeatable(survey: Path) -> None:
     _params()
-    pull.main()
+    pull.main([])
     Path("data/raw/reef/stale.jpg").write_bytes(b"x")
     before = Path("data/raw.json").read_bytes()
-    pull.main()
+    pull.main([])
     assert Path("data/raw.json").read_bytes() == before
     assert not Path("data/raw/reef/stale.jpg").exists()
 
@@ -68,12 +68,12 @@ def test_pull_replaces_and_is_repeatable(survey: Path) -> None:
 def test_pull_holds_the_pin(survey: Path) -> None:
     pinned = digest_folder(survey).sha256
     _params(sha256=pinned)
-    pull.main()
+    pull.main([])
     assert json.loads(Path("data/raw.json").read_text())[0]["pinned"] is True
     (survey / "drop_1" / "photo_log.csv").write_text("filename_string\n")
     kept = Path("data/raw/reef/drop_1/photo_log.csv").read_bytes()
     with pytest.raises(SourceError, match=f"pinned  {pinned}\n  found   {digest_folder(survey).sha256}"):
-        pull.main()
+        pull.main([])
     assert Path("data/raw/reef/drop_1/photo_log.csv").read_bytes() == kept
     assert not Path("data/raw.part").exists()
 
@@ -86,7 +86,7 @@ def test_pull_refuses(survey: Path, uri: str, message: str) -> None:
     Path("data/raw").mkdir(parents=True)
     _params(uri)
     with pytest.raises(SourceError, match=message):
-        pull.main()
+        pull.main([])
     assert not Path("data/raw.json").exists()
 
 
@@ -95,13 +95,20 @@ def test_pull_refuses_a_source_without_images(survey: Path) -> None:
         path.unlink()
     _params()
     with pytest.raises(SourceError, match=r"no image among the 7 files of \$SURVEY"):
-        pull.main()
+        pull.main([])
+
+
+def test_a_folder_that_cannot_be_written_is_one_clear_line(survey: Path) -> None:
+    _params()
+    Path("data").write_text("a file is in the way")
+    with pytest.raises(SourceError, match=r"cannot write data/raw"):
+        pull.main([])
 
 
 def test_catalog_writes_its_tables_and_says_what_it_found(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _params()
-    pull.main()
-    catalog.main()
+    pull.main([])
+    catalog.main([])
     assert sorted(path.name for path in Path("data/catalog").iterdir()) == [
         "annotations.csv",
         "counts.json",
@@ -111,15 +118,15 @@ def test_catalog_writes_its_tables_and_says_what_it_found(survey: Path, capsys: 
     ]
     assert "table 7" in capsys.readouterr().out
     first = {path.name: path.read_bytes() for path in Path("data/catalog").iterdir()}
-    catalog.main()
+    catalog.main([])
     assert {path.name: path.read_bytes() for path in Path("data/catalog").iterdir()} == first
 
 
 def test_the_demo_takes_the_same_path(survey: Path) -> None:
     entry = '{name: demo, kind: demo, uri: "", layout: survey, sha256: null, licence: Apache-2.0}'
     Path("params.yaml").write_text(f"pull:\n  sources:\n    - {entry}\n{TINY_DEMO}")
-    pull.main()
-    catalog.main()
+    pull.main([])
+    catalog.main([])
     assert json.loads(Path("data/raw.json").read_text())[0]["synthetic"] is True
     part = json.loads(Path("data/catalog/counts.json").read_text())["sources"]["demo"]
     assert (part["kept"], part["quarantined"], part["position_from"]) == (1, 0, {"exif": 1})

@@ -1,5 +1,4 @@
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ from reseed.errors import ModelError
 from reseed.learn.checkpoint import describe_model, load_model, save_model
 from reseed.learn.models import Network
 from reseed.learn.state import state_bytes
-from reseed.params.train import TrainParams
 from tests.unit.learn.conftest import GEOMETRY
 
 
@@ -21,10 +19,10 @@ def network() -> Network:
 
 
 @pytest.fixture
-def saved(tmp_path: Path, network: Network, train_params: Callable[..., TrainParams]) -> tuple[Path, Path]:
+def saved(tmp_path: Path, network: Network) -> tuple[Path, Path]:
     pt, card = tmp_path / "models/model.pt", tmp_path / "models/model.json"
     record = {"weights": "none", "sha256": None}
-    save_model(network, describe_model(train_params(), 3, torch.device("cpu"), (32, 32), GEOMETRY, record), pt, card)
+    save_model(network, describe_model("mobilenet_v3_small", 3, 0, 1, "cpu", (32, 32), GEOMETRY, record), pt, card)
     return pt, card
 
 

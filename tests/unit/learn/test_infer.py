@@ -11,7 +11,6 @@ from reseed.errors import ModelError
 from reseed.learn.infer import predict_logits, predict_patches, predict_probabilities, predicted_classes, softmax
 from reseed.learn.models import Network
 from reseed.learn.patch_set import PatchSet
-from reseed.params.predict import PredictParams
 from tests.unit.learn.conftest import Reef
 
 CPU = torch.device("cpu")
@@ -100,7 +99,7 @@ def test_rows_of_the_prediction_table() -> None:
     )
     images = np.zeros((3, 4, 4, 3), np.uint8)
     images[1, 0, 0] = [0, 9, 0]
-    rows = predict_patches(Recorder(), images, patches, PredictParams(batch_size=2, threads=1, device="cpu"))
+    rows = predict_patches(Recorder(), images, patches, 2, 1, CPU)
     # e^9 / (e^9 + 2) = 8103.0839 / 8105.0839 = 0.999753, each of the others 0.000123.
     assert rows[1] == {
         "patch_id": "a#2",

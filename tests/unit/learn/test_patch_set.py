@@ -70,8 +70,8 @@ def test_the_pack_is_mapped_and_not_read(tmp_path: Path) -> None:
     ("array", "kind", "message"),
     [
         (None, TableError, "not readable as packed patches"),
-        (np.zeros((2, 4, 4, 3), np.float32), TableError, "holds float32 (2, 4, 4, 3); needed: uint8 (N, H, W, 3)"),
-        (np.zeros((2, 4, 4), np.uint8), TableError, "needed: uint8 (N, H, W, 3)"),
+        (np.zeros((2, 4, 4, 3), np.float32), TableError, "holds float32 (2, 4, 4, 3); expected uint8 (N, H, W, 3)"),
+        (np.zeros((2, 4, 4), np.uint8), TableError, "expected uint8 (N, H, W, 3)"),
         (np.zeros((3, 4, 4, 3), np.uint8), TableError, "3 patches, but its index.csv has 2 rows"),
         (np.zeros((2, 4, 5, 3), np.uint8), ModelError, "patches are (4, 5) px, the network was trained on (4, 4) px"),
         (np.array([{}], object), TableError, "not readable as packed patches"),

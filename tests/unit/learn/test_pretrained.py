@@ -7,8 +7,8 @@ import torch
 
 from reseed.errors import ModelError
 from reseed.learn.models import Network
-from reseed.learn.pretrained import expand_path, find_weights, imagenet_file, match_backbone
-from reseed.learn.state import digest_file, read_state
+from reseed.learn.pretrained import expand_path, find_weights, imagenet_file, load_start, match_backbone
+from reseed.learn.state import digest_file, read_state, state_bytes
 
 IMAGENET_SHA256 = "b03531047ffacf1e2488318dcd2aba1126cde36e3bfe1aa5cb07700aeeee9889"
 
@@ -70,6 +70,18 @@ def test_batch_counters_may_be_absent(weights_file: Path) -> None:
     Network("mobilenet_v3_small").backbone.load_state_dict(matched)
 
 
+def test_stored_weights_come_back_for_their_backbone_alone(tmp_path: Path, weights_file: Path) -> None:
+    path = tmp_path / "weights.pt"
+    path.write_bytes(state_bytes({}))
+    assert load_start(path, "resnet18") == {}
+    start = find_weights("mobilenet_v3_small", str(weights_file))
+    path.write_bytes(state_bytes(start.state))
+    loaded = load_start(path, "mobilenet_v3_small")
+    assert all(torch.equal(loaded[name], tensor) for name, tensor in start.state.items())
+    with pytest.raises(ModelError, match=r"weights\.pt: weights of another architecture than train\.backbone resnet18"):
+        load_start(path, "resnet18")
+
+
 def test_a_missing_file_says_what_may_be_given(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"gone\.pth: no such weights file; set train\.weights to none, imagenet or"):
         find_weights("resnet18", str(tmp_path / "gone.pth"))
@@ -82,6 +94,7 @@ def test_paths_are_expanded_and_start_at_the_root_of_the_repository(monkeypatch:
     assert expand_path("~/w.pth") == Path("/home/diver/w.pth")
     assert expand_path("$STORE/w.pth") == Path("/store/w.pth")
     assert expand_path("../w.pth") == Path("../w.pth")
+    assert expand_path("~no_such_diver/w.pth") == Path("~no_such_diver/w.pth")
     monkeypatch.setenv("DVC_ROOT", "/repo")
     assert expand_path("../w.pth") == Path("/repo/../w.pth")
     assert expand_path("${STORE}/w.pth") == Path("/store/w.pth")

@@ -26,7 +26,7 @@ OUTPUTS = (
 
 def run_all() -> None:
     for stage in (pretrained, train, predict):
-        stage.main()
+        stage.main([])
 
 
 def test_stages_hand_over_and_repeat_to_the_byte(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -57,12 +57,12 @@ def test_stages_hand_over_and_repeat_to_the_byte(workspace: Path, capfd: pytest.
 
 
 def test_patches_of_another_extract_are_refused(workspace: Path) -> None:
-    pretrained.main()
-    train.main()
+    pretrained.main([])
+    train.main([])
     geometry = workspace / "data/patches/geometry.json"
     geometry.write_text(geometry.read_text(encoding="utf-8").replace("200", "100"), encoding="utf-8")
     with pytest.raises(ModelError, match=r'geometry of the model is .*"patch_size_px": 200.*"patch_size_px": 100'):
-        predict.main()
+        predict.main([])
     np.save(workspace / "data/patches/patches.npy", np.zeros((79, 32, 32, 3), np.uint8))
     with pytest.raises(TableError, match=r"79 patches, but its index\.csv has 80 rows"):
-        train.main()
+        train.main([])

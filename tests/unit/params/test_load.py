@@ -6,6 +6,7 @@ from reseed.errors import ParamsError
 from reseed.params.aggregate import AggregateParams
 from reseed.params.extract import ExtractParams
 from reseed.params.load import load_section, read_yaml
+from reseed.params.pull import PullParams
 
 
 def write(tmp_path: Path, text: str) -> Path:
@@ -48,3 +49,15 @@ def test_what_is_no_parameter_file(tmp_path: Path, text: str, message: str) -> N
         read_yaml(write(tmp_path, text))
     with pytest.raises(ParamsError, match="no such parameter file"):
         read_yaml(tmp_path / "none.yaml")
+
+
+def test_a_problem_inside_a_source_names_what_is_allowed_there(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, "pull: {sources: [{name: Reef 1, kind: folder, uri: x, layout: survey, licence: y, sha: 1}]}\n"
+    )
+    with pytest.raises(ParamsError) as caught:
+        load_section(path, "pull", PullParams)
+    message = str(caught.value)
+    assert "pull.sources.0.name: got 'Reef 1'" in message
+    assert "(folder name below data/raw" in message
+    assert "pull.sources.0.sha: unknown key; allowed here: name, kind, uri" in message

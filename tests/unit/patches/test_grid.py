@@ -22,7 +22,8 @@ def test_tiles_cover_the_frame_once_and_are_no_larger_than_the_target(width: int
     boxes = tile_boxes(width, height, grid)
     edges = boxes[:, 2:] - boxes[:, :2]
     assert edges.prod(axis=1).sum() == width * height
-    assert boxes[:, 0].min() == 0 and boxes[:, 3].max() == height
+    assert boxes[:, 0].min() == 0
+    assert boxes[:, 3].max() == height
     assert edges.max() <= size
     assert np.ptp(edges, axis=0).max() <= 1
 

@@ -1,3 +1,4 @@
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -30,6 +31,7 @@ def frames(counts: dict[str, int], given_split: str = "") -> pd.DataFrame:
             "frame_id": f"{sequence}/{i:04d}.jpg",
             "site": sequence.split("/")[0],
             "sequence": sequence,
+            "captured_at": "",
             "given_split": given_split,
         }
         for sequence, n in counts.items()
@@ -88,10 +90,11 @@ def test_blocks_are_runs_with_guards_and_every_sequence_gives_to_every_split(
         order = [found.splits[frame_id] for frame_id in part["frame_id"]]
         assert set(order) - {"none"} == {"train", "val", "test"}
         kept = [(i, split) for i, split in enumerate(order) if split != "none"]
-        for (i, left), (j, right) in zip(kept, kept[1:], strict=False):
+        for (i, left), (j, right) in itertools.pairwise(kept):
             assert left == right or j - i > guard
             if found.groups[part["frame_id"].iloc[i]] == found.groups[part["frame_id"].iloc[j]]:
-                assert left == right and j == i + 1
+                assert left == right
+                assert j == i + 1
 
 
 def test_a_sequence_too_short_for_its_blocks_is_named() -> None:

@@ -58,6 +58,13 @@ def test_a_blank_site_falls_back_to_the_folder(tmp_path: Path) -> None:
     assert {place.site for place in read_survey(*_examined(tmp_path)).places.values()} == {"drop_1"}
 
 
+def test_a_blank_site_falls_back_to_the_survey_above_first(tmp_path: Path) -> None:
+    write_survey(tmp_path, ("drop_1",))
+    (tmp_path / "drop_1" / "survey.json").write_text('{"site": ""}')
+    (tmp_path / "survey.json").write_text('{"site": "Erub"}')
+    assert {place.site for place in read_survey(*_examined(tmp_path)).places.values()} == {"Erub"}
+
+
 def test_log_and_survey_of_a_sequence_count_for_its_cameras(tmp_path: Path) -> None:
     write_survey(tmp_path, ("seq",), frames=1)
     name = "20230315_020635_000_0000.jpg"
