@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from reseed.artifacts.files import new_folder, write_json, write_text
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.raw import read_raw
+from reseed.artifacts.training import TRAINING_CURVE
 from reseed.decide.alpha import alpha_grid, decisions_over
 from reseed.evaluate.by_site import BY_SITE, by_site
 from reseed.evaluate.details import describe
@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> None:
     mistakes = confident_mistakes(evidence, params.mistakes)
     packed = np.load(DATA / "patches/patches.npy", mmap_mode="r")
     pictures = packed[patch_rows(mistakes, PATCH_INDEX.read(DATA / "patches/index.csv"), len(packed))]
-    report = ReportData(evidence, mistakes, pictures, pd.read_csv(PLOTS / "training.csv"))
+    report = ReportData(evidence, mistakes, pictures, TRAINING_CURVE.read(PLOTS / "training.csv"))
     with new_folder(PLOTS / "figures") as folder:
         for name, draw in PICTURES.items():
             (folder / f"{name}.png").write_bytes(png_bytes(draw(report)))

@@ -5,8 +5,9 @@ from pathlib import Path
 from reseed.artifacts.files import read_json, write_json
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.splits import SPLITS_TABLE, TRAIN, VAL
+from reseed.artifacts.training import TRAINING_CURVE
 from reseed.learn.checkpoint import describe_model, save_model
-from reseed.learn.curve import TRAINING_CURVE, curve_rows, train_metrics
+from reseed.learn.curve import curve_rows, train_metrics
 from reseed.learn.fit import fit
 from reseed.learn.patch_set import join_patches, open_images
 from reseed.learn.pretrained import load_start

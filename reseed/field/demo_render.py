@@ -55,6 +55,10 @@ _LEVEL_PX: Final = {
     Substrate.MASSIVE: 12, Substrate.SOFT: 12, Substrate.BRANCHING: 12, Substrate.TABLE: 12,
 }  # fmt: skip
 
+# From here on what is painted are colonies, which stand on the seafloor painted so far, evened out over some pixels.
+_FIRST_COLONIES: Final = Substrate.MASSIVE
+_FOOTING_PX: Final = 40
+
 # How far a colony may reach out of its area, and what is lit in one piece, at the reference height.
 _MARGIN_PX: Final = 120
 # Pixels of relief that bring the seafloor one metre nearer to the camera, at the reference height.
@@ -119,13 +123,16 @@ def build_seafloor(rng: np.random.Generator, layout: npt.NDArray[np.uint8], site
     coral = CLASS_OF_SUBSTRATE[layout] == CLASS_INDEX[CORAL]
     height, substrate = swell.copy(), np.where(coral, _bed_of(layout), layout)
     albedo = np.full((*shape, 3), 0.4, dtype=np.float32)
+    base = swell
     for kind in _PAINT_ORDER:
+        if kind == _FIRST_COLONIES:
+            base = np.maximum(swell, low_pass(height, _FOOTING_PX * scale))
         mask = (layout if kind in SUBSTRATES_OF[CORAL] else substrate) == kind
         if not mask.any():
             continue
         window = _bounding_window(mask, round(_MARGIN_PX * scale))
         surface = _BUILDERS[kind](rng, Plot(mask[window], scale, site))
-        level = swell[window] + np.float32(_LEVEL_PX[kind] * scale)
+        level = base[window] + np.float32(_LEVEL_PX[kind] * scale)
         _paint(height[window], albedo[window], substrate[window], mask[window], surface, level, kind)
     return Seafloor(height, albedo, substrate)
 

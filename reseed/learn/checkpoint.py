@@ -12,7 +12,7 @@ from torch import Tensor
 from reseed.artifacts.files import write_bytes, write_json
 from reseed.classes import CLASSES
 from reseed.errors import ModelError
-from reseed.learn.models import CHANNEL_MEAN, CHANNEL_STD, CLASSIFIERS, HEAD_DROPOUT, HEAD_WIDTH, Network
+from reseed.learn.models import CHANNEL_MEAN, CHANNEL_STD, HEAD_DROPOUT, HEAD_WIDTH, LAST_LAYER, Network
 from reseed.learn.state import digest_file, read_state, state_bytes
 
 
@@ -124,8 +124,8 @@ def load_model(pt: Path, card: Path, geometry: dict[str, Any]) -> tuple[Network,
     _require_same(card, "geometry", described.geometry, geometry)
     _require_same(card, "normalisation", described.normalisation, Normalisation(mean=CHANNEL_MEAN, std=CHANNEL_STD))
     _require_same(card, "head", described.head, Head(width=HEAD_WIDTH, dropout=HEAD_DROPOUT))
-    if described.backbone not in CLASSIFIERS:
-        raise ModelError(f"{card}: backbone is {described.backbone!r}; this code has {', '.join(CLASSIFIERS)}")
+    if described.backbone not in LAST_LAYER:
+        raise ModelError(f"{card}: backbone is {described.backbone!r}; this code has {', '.join(LAST_LAYER)}")
     state = read_state(pt)
     digest = digest_file(pt)
     if digest != described.sha256:

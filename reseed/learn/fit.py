@@ -144,7 +144,13 @@ def _run_epochs(
         network.parameters(), lr=params.lr, weight_decay=params.weight_decay, fused=_fused(device)
     )
     schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(
-        optimiser, mode="max", factor=params.lr_factor, patience=params.lr_patience, threshold=0.0, threshold_mode="abs"
+        optimiser,
+        mode="max",
+        factor=params.lr_factor,
+        patience=params.lr_patience,
+        threshold=0.0,
+        threshold_mode="abs",
+        eps=0.0,
     )
     history: list[EpochScore] = []
     best = 0

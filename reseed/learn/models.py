@@ -17,13 +17,14 @@ HEAD_DROPOUT: Final = 0.15
 CHANNEL_MEAN: Final = (0.485, 0.456, 0.406)
 CHANNEL_STD: Final = (0.229, 0.224, 0.225)
 
-# The submodule that torchvision puts on the pooled features, by backbone.
-CLASSIFIERS: Final = {
-    "mobilenet_v3_small": "classifier",
-    "mobilenet_v3_large": "classifier",
-    "mobilenet_v2": "classifier",
+# The last linear layer of each torchvision network (1000 ImageNet classes): the head takes its place. What torchvision
+# puts before it, such as the 1024 wide layer of MobileNetV3, belongs to the backbone and starts from its weights.
+LAST_LAYER: Final = {
+    "mobilenet_v3_small": "classifier.3",
+    "mobilenet_v3_large": "classifier.3",
+    "mobilenet_v2": "classifier.1",
     "resnet18": "fc",
-    "efficientnet_b0": "classifier",
+    "efficientnet_b0": "classifier.1",
 }
 
 
@@ -31,7 +32,7 @@ class Network(nn.Module):
     """Backbone and head; normalises inside, so every caller feeds plain images.
 
     Args:
-        backbone: A key of `CLASSIFIERS`.
+        backbone: A key of `LAST_LAYER`.
         bn_momentum: Share of each batch in the running batch-norm statistics, or None for torchvision's own,
             which for MobileNetV3 (0.01) is too slow for a short training from scratch.
     """
@@ -70,18 +71,18 @@ class Network(nn.Module):
 
 
 def build_backbone(name: str) -> nn.Module:
-    """Return the untrained torchvision network `name`, ending at its pooled features."""
+    """Return the untrained torchvision network `name` without its last linear layer."""
     network = _torchvision_network(name)
-    setattr(network, CLASSIFIERS[name], nn.Identity())
+    network.set_submodule(LAST_LAYER[name], nn.Identity())
     return network
 
 
 def feature_width(name: str) -> int:
-    """Return the number of pooled features of backbone `name`."""
+    """Return the number of features that backbone `name` gives."""
     with torch.device("meta"):  # shapes only, no memory and no random numbers
-        classifier = getattr(_torchvision_network(name), CLASSIFIERS[name])
-    first = next(module for module in classifier.modules() if isinstance(module, nn.Linear))
-    return int(first.in_features)
+        last = _torchvision_network(name).get_submodule(LAST_LAYER[name])
+    assert isinstance(last, nn.Linear)
+    return last.in_features
 
 
 def to_unit(images: Tensor) -> Tensor:

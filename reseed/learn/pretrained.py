@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from reseed.errors import ModelError
-from reseed.learn.models import CLASSIFIERS, build_backbone
+from reseed.learn.models import LAST_LAYER, build_backbone
 from reseed.learn.state import State, digest_file, read_state, some_names
 
 _REMEDY = (
@@ -36,7 +36,7 @@ def find_weights(backbone: str, weights: str) -> StartWeights:
     """Return the weights that `train.weights` asks for, checked against the backbone.
 
     Args:
-        backbone: A key of `CLASSIFIERS`.
+        backbone: A key of `LAST_LAYER`.
         weights: `none`, `imagenet` (through `$TORCH_HOME`, downloaded if it is not there) or the path of a file.
 
     Raises:
@@ -104,11 +104,11 @@ def imagenet_file(backbone: str) -> Path:
 
 
 def match_backbone(state: State, backbone: str, where: str) -> State:
-    """Return the tensors of `state` that belong to `backbone`, in the network's order, without its classifier.
+    """Return the tensors of `state` that belong to `backbone`, in the network's order, without its last layer.
 
     Args:
-        state: A state_dict of the torchvision network; its classifier of 1000 classes is left out.
-        backbone: A key of `CLASSIFIERS`.
+        state: A state_dict of the torchvision network; its last layer of 1000 classes is left out.
+        backbone: A key of `LAST_LAYER`.
         where: Path, for the message.
 
     Raises:
@@ -116,7 +116,7 @@ def match_backbone(state: State, backbone: str, where: str) -> State:
     """
     with torch.device("meta"):
         expected = build_backbone(backbone).state_dict()
-    given = {name: value for name, value in state.items() if not name.startswith(f"{CLASSIFIERS[backbone]}.")}
+    given = {name: value for name, value in state.items() if not name.startswith(f"{LAST_LAYER[backbone]}.")}
     # Files from before torch 0.4.1 have no batch counters; nothing reads them where a momentum is set.
     missing = [name for name in expected if name not in given and not name.endswith("num_batches_tracked")]
     extra = [name for name in given if name not in expected]

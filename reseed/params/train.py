@@ -33,7 +33,9 @@ class TrainParams(PretrainedParams):
     lr: float = Field(gt=0, le=1, description="learning rate of Adam at the start, above 0 to 1")
     weight_decay: float = Field(ge=0, le=1, description="L2 penalty of Adam, 0 to 1")
     lr_factor: float = Field(gt=0, lt=1, description="above 0 and below 1: lr is multiplied by it on a plateau")
-    lr_patience: int = Field(ge=0, le=10_000, description="epochs without a better score before lr falls, 0 to 10000")
+    lr_patience: int = Field(
+        ge=0, le=10_000, description="epochs without a better score that lr outlasts; one more and it falls, 0 to 10000"
+    )
     batch_size: int = Field(ge=2, le=4096, description="patches per step, 2 to 4096")
     epochs: int = Field(ge=1, le=10_000, description="passes over the training patches at most, 1 to 10000")
     patience: int = Field(ge=1, le=10_000, description="epochs without a better score before training ends, 1 to 10000")

@@ -12,8 +12,9 @@ from PIL import Image
 from pydantic import ValidationError
 
 from reseed.classes import CLASS_INDEX, CLASSES, DEPLOY, NO_DEPLOY
-from reseed.field.demo import annotate, render_survey, sequence_name, track
+from reseed.field.demo import annotate, render_survey
 from reseed.field.demo_annotators import class_counts, deploy_share, label_frame, label_rectangles, tile_edges
+from reseed.field.demo_recorder import sequence_name, track
 from reseed.field.demo_render import render_frame
 from reseed.field.demo_scene import (
     CLASS_OF_SUBSTRATE,

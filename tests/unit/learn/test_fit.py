@@ -93,7 +93,7 @@ def test_learning_rate_falls_on_a_plateau(reef: Reef, train_params: Make) -> Non
         reef, train_params(lr=1e-12, epochs=4, bn_momentum=1e-9, lr_patience=1, lr_factor=0.1, batch_size=60)
     )
     # Epoch 1 is the best; two epochs without a better one are one more than lr_patience allows.
-    assert [score.lr for score in result.history] == pytest.approx([1e-12, 1e-12, 1e-12, 1e-13], rel=1e-6)
+    assert [score.lr for score in result.history] == pytest.approx([1e-12, 1e-12, 1e-12, 1e-13], rel=1e-6, abs=0)
 
 
 def test_inverse_weights_reach_the_loss(reef: Reef, train_params: Make) -> None:

@@ -5,16 +5,16 @@ import pytest
 import torch
 from torch import nn
 
-from reseed.learn.models import CLASSIFIERS, Network, build_backbone, feature_width, to_unit
+from reseed.learn.models import LAST_LAYER, Network, build_backbone, feature_width, to_unit
 from reseed.params.train import TrainParams
 
 
 def test_every_backbone_that_can_be_asked_for_is_there() -> None:
-    assert set(CLASSIFIERS) == set(get_args(TrainParams.model_fields["backbone"].annotation))
+    assert set(LAST_LAYER) == set(get_args(TrainParams.model_fields["backbone"].annotation))
 
 
-@pytest.mark.parametrize("name", sorted(CLASSIFIERS))
-def test_network_has_the_head_of_the_paper_on_the_pooled_features(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(LAST_LAYER))
+def test_network_has_the_head_of_the_paper_in_place_of_the_last_layer(name: str) -> None:
     torch.manual_seed(0)
     network = Network(name, bn_momentum=0.3).eval()
     with torch.inference_mode():
@@ -61,8 +61,11 @@ def test_stored_patches_become_channels_first_shares_of_full_scale() -> None:
     assert to_unit(torch.zeros(2, 5, 4, 3, dtype=torch.uint8)).is_contiguous(memory_format=torch.channels_last)
 
 
-def test_the_classifier_of_torchvision_is_gone() -> None:
-    for name, classifier in CLASSIFIERS.items():
+def test_the_last_layer_of_torchvision_is_gone_and_what_stands_before_it_stays() -> None:
+    for name, last in LAST_LAYER.items():
         with torch.device("meta"):
             keys = build_backbone(name).state_dict()
-        assert not [key for key in keys if key.startswith(f"{classifier}.")]
+        assert not [key for key in keys if key.startswith(f"{last}.")]
+    # MobileNetV3 has a layer of 1024 before its last one, as in the published checkpoints.
+    assert feature_width("mobilenet_v3_small") == 1024
+    assert "classifier.0.weight" in build_backbone("mobilenet_v3_small").state_dict()
