@@ -11,10 +11,10 @@ import pandas as pd
 from PIL import Image
 
 from reseed.classes import CLASSES
-from reseed.field.demo_annotators import class_counts, deploy_share, label_frame, label_rectangles, tile_edges
-from reseed.field.demo_recorder import PHOTOS_PER_FRAME, FrameRecord, exif_of, sequence_name, track, write_logs
-from reseed.field.demo_render import Frame, render_frame
-from reseed.field.demo_scene import FrameKey, Site, describe_site, random_stream
+from reseed.field.reef.annotators import class_counts, deploy_share, label_frame, label_rectangles, tile_edges
+from reseed.field.reef.recorder import PHOTOS_PER_FRAME, FrameRecord, exif_of, sequence_name, track, write_logs
+from reseed.field.reef.render import Frame, render_frame
+from reseed.field.reef.scene import FrameKey, Site, describe_site, random_stream
 from reseed.params.demo import DemoParams
 
 ANNOTATORS: Final = ("A", "B")

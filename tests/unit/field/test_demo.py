@@ -13,10 +13,10 @@ from pydantic import ValidationError
 
 from reseed.classes import CLASS_INDEX, CLASSES, DEPLOY, NO_DEPLOY
 from reseed.field.demo import annotate, render_survey
-from reseed.field.demo_annotators import class_counts, deploy_share, label_frame, label_rectangles, tile_edges
-from reseed.field.demo_recorder import sequence_name, track
-from reseed.field.demo_render import render_frame
-from reseed.field.demo_scene import (
+from reseed.field.reef.annotators import class_counts, deploy_share, label_frame, label_rectangles, tile_edges
+from reseed.field.reef.recorder import sequence_name, track
+from reseed.field.reef.render import render_frame
+from reseed.field.reef.scene import (
     CLASS_OF_SUBSTRATE,
     FrameKey,
     Substrate,
@@ -25,7 +25,7 @@ from reseed.field.demo_scene import (
     random_stream,
     shows_rock,
 )
-from reseed.field.demo_texture import Bars, draw_bars, fractal_noise, scatter_cells
+from reseed.field.reef.texture import Bars, draw_bars, fractal_noise, scatter_cells
 from reseed.params.demo import DemoParams
 
 PARAMS = DemoParams(

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from reseed.field.demo_surfaces import (
+from reseed.field.reef.surfaces import (
     ROCKS,
     Plot,
     Surface,
@@ -16,7 +16,7 @@ from reseed.field.demo_surfaces import (
     scatter,
     tint,
 )
-from reseed.field.demo_texture import (
+from reseed.field.reef.texture import (
     Field,
     Relief,
     draw_bars,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reseed.classes import CLASS_INDEX, CORAL, DEPLOY, NO_DEPLOY
-from reseed.field.demo_texture import Field, Shape, resample, smooth_noise
+from reseed.field.reef.texture import Field, Shape, resample, smooth_noise
 from reseed.params.demo import DemoParams
 
 # Lengths of the reef are given for a frame of this height and scaled to the frame at hand.

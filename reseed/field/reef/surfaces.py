@@ -6,8 +6,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from reseed.field.demo_scene import Site
-from reseed.field.demo_texture import Bars, Field, Relief, Shape
+from reseed.field.reef.scene import Site
+from reseed.field.reef.texture import Bars, Field, Relief, Shape
 
 Mask = npt.NDArray[np.bool_]
 Points = npt.NDArray[np.float32]

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reseed.classes import CLASS_INDEX, CLASSES, CORAL, DEPLOY, NO_DEPLOY
-from reseed.field.demo_texture import smooth_noise
+from reseed.field.reef.texture import smooth_noise
 
 ClassMap = npt.NDArray[np.uint8]
 Edges = npt.NDArray[np.int64]

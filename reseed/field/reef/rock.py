@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from reseed.field.demo_surfaces import (
+from reseed.field.reef.surfaces import (
     ROCKS,
     TURFS,
     Plot,
@@ -12,7 +12,7 @@ from reseed.field.demo_surfaces import (
     blend,
     pick_colours,
 )
-from reseed.field.demo_texture import Field, fractal_noise, scatter_cells, smooth_noise
+from reseed.field.reef.texture import Field, fractal_noise, scatter_cells, smooth_noise
 
 _CRUSTS: Final = ((0.62, 0.37, 0.44), (0.55, 0.34, 0.47), (0.66, 0.46, 0.50), (0.52, 0.34, 0.38))
 

@@ -11,7 +11,7 @@ import pandas as pd
 from PIL import Image
 from PIL.TiffImagePlugin import IFDRational
 
-from reseed.field.demo_scene import FrameKey, Site, random_stream
+from reseed.field.reef.scene import FrameKey, Site, random_stream
 from reseed.params.demo import DemoParams
 
 _DEVICE: Final = "RESEED_DEMO"

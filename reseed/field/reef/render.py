@@ -9,9 +9,9 @@ import numpy.typing as npt
 from PIL import Image, ImageFilter
 
 from reseed.classes import CLASS_INDEX, CORAL
-from reseed.field.demo_coral import build_branching, build_massive, build_soft, build_table
-from reseed.field.demo_rock import build_crust, build_framework, build_rock
-from reseed.field.demo_scene import (
+from reseed.field.reef.coral import build_branching, build_massive, build_soft, build_table
+from reseed.field.reef.rock import build_crust, build_framework, build_rock
+from reseed.field.reef.scene import (
     CLASS_OF_SUBSTRATE,
     REFERENCE_HEIGHT_PX,
     SUBSTRATES_OF,
@@ -22,9 +22,9 @@ from reseed.field.demo_scene import (
     random_stream,
     shows_rock,
 )
-from reseed.field.demo_seabed import build_algae, build_rubble, build_sand, build_seagrass, build_water
-from reseed.field.demo_surfaces import Plot, Surface
-from reseed.field.demo_texture import Field, Shape, labyrinth, low_pass, resample, smooth_noise
+from reseed.field.reef.seabed import build_algae, build_rubble, build_sand, build_seagrass, build_water
+from reseed.field.reef.surfaces import Plot, Surface
+from reseed.field.reef.texture import Field, Shape, labyrinth, low_pass, resample, smooth_noise
 from reseed.params.demo import DemoParams
 
 _BUILDERS: Final[dict[Substrate, Callable[[np.random.Generator, Plot], Surface]]] = {

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from reseed.field.demo_surfaces import (
+from reseed.field.reef.surfaces import (
     TURFS,
     Plot,
     Surface,
@@ -15,7 +15,7 @@ from reseed.field.demo_surfaces import (
     scatter,
     tint,
 )
-from reseed.field.demo_texture import draw_bars, fractal_noise, smooth_noise
+from reseed.field.reef.texture import draw_bars, fractal_noise, smooth_noise
 
 _SANDS: Final = ((0.63, 0.60, 0.52), (0.57, 0.55, 0.49), (0.51, 0.48, 0.41), (0.60, 0.60, 0.56))
 _FRAGMENTS: Final = ((0.53, 0.51, 0.46), (0.43, 0.40, 0.35), (0.53, 0.46, 0.45), (0.61, 0.60, 0.55), (0.47, 0.46, 0.38))
