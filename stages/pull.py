@@ -6,10 +6,10 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from reseed.artifacts.files import new_folder
+from reseed.artifacts.files import new_folder, remove
 from reseed.artifacts.raw import write_raw
 from reseed.field.demo import render_survey
-from reseed.field.pull import bring_folder, record
+from reseed.field.pull import DOWNLOADS, bring, record
 from reseed.field.sources import explained
 from reseed.params.demo import DemoParams
 from reseed.params.load import load_section
@@ -25,13 +25,15 @@ def main(argv: list[str] | None = None) -> None:
     pulled = []
     with explained(Path("data/raw"), "write"), new_folder(Path("data/raw")) as raw:
         for source in params.sources:
-            folder = raw / source.name
+            folder, delivered = raw / source.name, None
             if source.kind == "demo":
                 render_survey(demo, folder, progress=partial(tqdm, desc="render the demo", unit="frame", disable=None))
             else:
-                bring_folder(source, folder, Path("data/raw"))
-            pulled.append(record(source, folder))
-    write_raw(pulled, Path("data/raw.json"))
+                delivered = bring(source, folder, Path("data/raw"))
+            pulled.append(record(source, folder, delivered))
+    with explained(Path("data/raw.json"), "write"):
+        write_raw(pulled, Path("data/raw.json"))
+        remove(DOWNLOADS)  # not before all is there: what came of a failed run is not downloaded again
     for entry in pulled:
         sys.stdout.write(f"pull: {entry.name}: {entry.files} files, {entry.bytes} bytes, sha256 {entry.sha256}\n")
 

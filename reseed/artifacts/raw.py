@@ -13,15 +13,18 @@ class RawSource:
 
     Args:
         name: Folder below data/raw.
-        kind: `demo` or `folder`.
+        kind: `demo`, `folder`, `archive` or `url`.
         uri: Where it came from, as the parameters have it: not expanded, so that it holds no path of one machine.
         layout: How the folder is organised.
-        sha256: Digest of the folder, 64 hex digits.
-        bytes: Sum of the file lengths.
+        sha256: Digest that pins the source, 64 hex digits: of the folder, or of the one file for archive and url.
+        bytes: Sum of the file lengths below data/raw.
         files: Number of files.
         licence: Licence of the data.
         pinned: Whether the parameters name the digest.
         synthetic: Whether the demo rendered it.
+        citation: How to cite the data.
+        split: `train`, `val` or `test` if the parameters put all its frames there, else None.
+        content_sha256: Digest of the folder below data/raw; for kinds demo and folder the same as `sha256`.
     """
 
     name: str
@@ -34,6 +37,9 @@ class RawSource:
     licence: str
     pinned: bool
     synthetic: bool
+    citation: str = ""
+    split: str | None = None
+    content_sha256: str = ""
 
 
 def write_raw(sources: list[RawSource], path: Path) -> None:

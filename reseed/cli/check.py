@@ -9,8 +9,7 @@ from pathlib import Path
 
 from reseed.artifacts.raw import RawSource, read_raw
 from reseed.errors import SourceError
-from reseed.field.pull import require_pin
-from reseed.field.sources import digest_folder, resolve_uri
+from reseed.field.pull import delivered_sha256, require_pin
 from reseed.params.pull import PullParams, Source
 from reseed.params.sections import SECTIONS, require_valid
 
@@ -46,21 +45,34 @@ def _state(source: Source, pulled: RawSource | None) -> str:
     """
     if source.kind == "demo":
         return "rendered by the pipeline, synthetic"
-    comparable = pulled if pulled is not None and pulled.uri == source.uri else None
+    comparable = pulled if pulled is not None and (pulled.kind, pulled.uri) == (source.kind, source.uri) else None
+    if source.kind == "url":
+        return _state_of_url(source, comparable)
     try:
-        digest = digest_folder(resolve_uri(source.uri), f"digest {source.name}")
+        sha256 = delivered_sha256(source)
     except SourceError as error:
         if comparable is None:
             raise SourceError(f"pull.sources {source.name}: {error}") from error
         # A clone that got data/raw from a DVC remote works without the source.
         return f"cannot be compared ({error}); as pulled before, sha256 {comparable.sha256}"
-    require_pin(source, digest.sha256)
+    require_pin(source, sha256)
     pin = "pinned, ok" if source.sha256 is not None else "unpinned"
     if comparable is None:
-        return f"{pin}, not pulled yet, sha256 {digest.sha256}"
-    if comparable.sha256 == digest.sha256:
-        return f"{pin}, unchanged since it was pulled, sha256 {digest.sha256}"
+        return f"{pin}, not pulled yet, sha256 {sha256}"
+    if comparable.sha256 == sha256:
+        return f"{pin}, unchanged since it was pulled, sha256 {sha256}"
     return (
         f"{pin}, CHANGED since it was pulled: run `dvc repro -f pull` to take it in\n"
-        f"  pulled  {comparable.sha256}\n  found   {digest.sha256}"
+        f"  pulled  {comparable.sha256}\n  found   {sha256}"
+    )
+
+
+def _state_of_url(source: Source, pulled: RawSource | None) -> str:
+    """Return the state of a download; it is not fetched again only to be compared."""
+    if pulled is None:
+        return f"{'pinned' if source.sha256 else 'unpinned'}, not pulled yet; compared when it is downloaded"
+    require_pin(source, pulled.sha256)
+    return (
+        f"{'pinned, ok' if source.sha256 else 'unpinned'}, as pulled before, sha256 {pulled.sha256}; "
+        "`dvc repro -f pull` downloads it again"
     )

@@ -4,19 +4,32 @@ import argparse
 import sys
 
 from reseed.errors import SourceError
-from reseed.field.sources import digest_folder, resolve_uri
+from reseed.field.fetch import fetch
+from reseed.field.pull import DOWNLOADS
+from reseed.field.sources import digest_folder, expand, explained, hash_file, resolve_uri
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("uri", metavar="URI", help="source folder, as in pull.sources: ~ and $VAR are expanded")
+    parser.add_argument(
+        "uri", metavar="URI", help="folder, archive or url, as in pull.sources: $VAR is expanded; a url is downloaded"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the digest, alone on its line."""
-    folder = resolve_uri(arguments.uri)
-    digest = digest_folder(folder)
-    if not digest.files:
-        raise SourceError(f"{folder}: the folder is empty")
-    sys.stdout.write(f"{digest.sha256}\n")
+    sys.stdout.write(f"{_digest(arguments.uri)}\n")
     return 0
+
+
+def _digest(uri: str) -> str:
+    if "://" in expand(uri):
+        return fetch(uri, DOWNLOADS, None).sha256  # it stays there: a pull that follows need not download it again
+    path = resolve_uri(uri)
+    if path.is_file():
+        with explained(path, "read"):
+            return hash_file(path)[0]
+    digest = digest_folder(path)
+    if not digest.files:
+        raise SourceError(f"{path}: the folder is empty")
+    return digest.sha256

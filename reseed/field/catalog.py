@@ -123,7 +123,7 @@ def _frame(part: _Part, path: str, facts: ImageFacts) -> dict[str, object]:
         "altitude_m": geotag.altitude_m,
         "sha256": facts.sha256,
         "synthetic": int(part.source.synthetic),
-        "given_split": place.given_split,
+        "given_split": part.source.split or place.given_split,
     }
 
 

@@ -62,6 +62,16 @@ def resolve_uri(uri: str) -> Path:
     Raises:
         SourceError: If a variable in it is not set.
     """
+    expanded = Path(expand(uri)).expanduser()
+    return Path(os.path.normpath(Path(os.environ.get("DVC_ROOT") or Path.cwd()) / expanded))
+
+
+def expand(uri: str) -> str:
+    """Return `uri` with the value of each `$VAR` and `${VAR}` in its place.
+
+    Raises:
+        SourceError: If a variable in it is not set.
+    """
 
     def value(match: re.Match[str]) -> str:
         name = match[1] or match[2]
@@ -70,8 +80,7 @@ def resolve_uri(uri: str) -> Path:
             raise SourceError(f"source {uri!r}: environment variable {name} is not set; set it or write the path out")
         return found
 
-    expanded = Path(_VARIABLE.sub(value, uri)).expanduser()
-    return Path(os.path.normpath(Path(os.environ.get("DVC_ROOT") or Path.cwd()) / expanded))
+    return _VARIABLE.sub(value, uri)
 
 
 def list_files(folder: Path) -> dict[str, Path]:
@@ -86,7 +95,7 @@ def list_files(folder: Path) -> dict[str, Path]:
     if not folder.exists():
         raise SourceError(f"{folder}: no such folder")
     if not folder.is_dir():
-        raise SourceError(f"{folder}: is a file; a source of kind folder is a folder")
+        raise SourceError(f"{folder}: is a file; kind folder takes a folder, kind archive a zip or tar file")
     top = folder.resolve()
     found: dict[str, Path] = {}
     for parent, folders, names in os.walk(folder, onerror=_raise_unreadable):
@@ -109,11 +118,18 @@ def digest_folder(folder: Path, progress: str = "digest") -> FolderDigest:
 
     def facts(item: tuple[str, Path]) -> FileFacts:
         with explained(item[1], "read"):
-            sha256, length = _hash_file(item[1])
+            sha256, length = hash_file(item[1])
         return FileFacts(item[0], sha256, length)
 
     done = tuple(ordered_map(facts, files.items(), total=len(files), unit="file", what=progress))
     return FolderDigest(folder_sha256(done), sum(file.length_bytes for file in done), done)
+
+
+def hash_file(path: Path) -> tuple[str, int]:
+    """Return the sha256 of a file, 64 hex digits, and its length in bytes."""
+    with path.open("rb") as reader:
+        sha256 = hashlib.file_digest(reader, "sha256").hexdigest()
+        return sha256, reader.tell()
 
 
 def folder_sha256(files: tuple[FileFacts, ...]) -> str:
@@ -190,12 +206,6 @@ def _reflink(reader: int, writer: int) -> bool:
     except OSError:  # another file system, or one without shared blocks: copied in full instead
         return False
     return True
-
-
-def _hash_file(path: Path) -> tuple[str, int]:
-    with path.open("rb") as reader:
-        sha256 = hashlib.file_digest(reader, "sha256").hexdigest()
-        return sha256, reader.tell()
 
 
 def _require_plain(path: Path, top: Path) -> None:

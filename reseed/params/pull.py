@@ -13,18 +13,29 @@ class Source(Section):
     """One entry of `pull.sources`."""
 
     name: str = Field(pattern=SOURCE_NAME, description="folder name below data/raw: a-z, 0-9, _ and -")
-    kind: Literal["demo", "folder"] = Field(description="demo: rendered from demo.*; folder: copied from uri")
-    uri: str = Field(description="folder: where it lies; ~ and $VAR are expanded; demo: empty")
-    layout: Literal["survey"] = Field(description="how the folder is organised, see docs/data.md")
+    kind: Literal["demo", "folder", "archive", "url"] = Field(
+        description="demo: rendered from demo.*; folder: copied; archive: a zip or tar file, unpacked; url: downloaded"
+    )
+    uri: str = Field(description="where it lies; $VAR is expanded, in paths also ~; demo: empty")
+    layout: Literal["survey"] = Field(description="how the files are organised, see docs/data.md")
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
         description="digest the data must have (`python -m reseed pin URI`), or null"
     )
     licence: str = Field(description="licence of the data, or unknown")
+    citation: str = Field(description="how to cite the data: a DOI, a reference, or unknown")
+    split: Literal["train", "val", "test"] | None = Field(
+        description="train, val or test if all its frames belong there; null: the data or section split decides"
+    )
 
     @model_validator(mode="after")
     def _uri_goes_with_kind(self) -> "Source":
         if (self.kind == "demo") != (self.uri == ""):
-            raise ValueError("uri is empty for kind demo and a path for kind folder")
+            raise ValueError("uri is empty for kind demo, and a path or url for every other kind")
+        # A variable may hold the whole url; what it holds is looked at when it is fetched.
+        if self.kind == "url" and "://" not in self.uri and not self.uri.startswith("$"):
+            raise ValueError("uri with its scheme for kind url, such as https://example.org/reef.zip")
+        if self.kind in ("folder", "archive") and "://" in self.uri:
+            raise ValueError("kind url for a uri with a scheme; kinds folder and archive take a path")
         return self
 
     @model_validator(mode="after")

@@ -42,7 +42,7 @@ def survey(finished: Clone, clone: Clone, tmp_path: Path) -> Path:
 
 def use(clone: Clone, folder: Path, sha256: str | None = None) -> None:
     entry = {"name": "demo", "kind": "folder", "uri": str(folder), "layout": "survey", "sha256": sha256}
-    clone.set_params(pull__sources=[entry | {"licence": "mine"}])
+    clone.set_params(pull__sources=[entry | {"licence": "mine", "citation": "unknown", "split": None}])
 
 
 def test_all_problems_of_the_parameters_come_at_once_and_nothing_is_written(clone: Clone) -> None:

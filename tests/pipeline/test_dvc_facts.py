@@ -106,6 +106,7 @@ def test_a_changed_source_is_seen_by_check_and_taken_by_a_forced_pull(clone: Clo
     clone.run("chmod", "-R", "u+w", str(source))
     entry = {
         "name": "survey", "kind": "folder", "uri": str(source), "layout": "survey", "sha256": None, "licence": "mine",
+        "citation": "unknown", "split": None,
     }  # fmt: skip
     clone.set_params(pull__sources=[entry])
     clone.dvc("repro", "split")
@@ -124,6 +125,7 @@ def test_a_relative_source_is_found_from_an_experiment_that_runs_elsewhere(clone
     clone.run("chmod", "-R", "u+w", "../survey")
     entry = {
         "name": "demo", "kind": "folder", "uri": "../survey", "layout": "survey", "sha256": None, "licence": "mine",
+        "citation": "unknown", "split": None,
     }  # fmt: skip
     clone.set_params(pull__sources=[entry])
     clone.dvc("repro", "split")

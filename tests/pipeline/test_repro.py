@@ -109,7 +109,8 @@ def test_source_files_stay_as_they_are(cache: str | None, finished: Clone, tmp_p
 
 
 def use_folder(clone: Clone, uri: str, **changes: object) -> None:
-    entry = {"name": "survey", "kind": "folder", "uri": uri, "layout": "survey", "sha256": None, "licence": "unknown"}
+    entry = {"name": "survey", "kind": "folder", "uri": uri, "layout": "survey", "sha256": None}
+    entry |= {"licence": "unknown", "citation": "unknown", "split": None}
     clone.set_params(pull__sources=[entry | changes])
 
 

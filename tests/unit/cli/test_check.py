@@ -27,6 +27,7 @@ def survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _write(sha256: str | None, uri: str = "../survey", **sections: dict[str, object]) -> None:
     values = YAML(typ="safe", pure=True).load(REPOSITORY / "params.yaml")
     entry = {"name": "reef", "kind": "folder", "uri": uri, "layout": "survey", "sha256": sha256, "licence": "unknown"}
+    entry |= {"citation": "unknown", "split": None}
     values["pull"]["sources"] = [entry]
     for name, changes in sections.items():
         values.setdefault(name, {}).update(changes)

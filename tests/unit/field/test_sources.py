@@ -168,7 +168,7 @@ def test_an_unreadable_file_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, t
     def refuse(path: Path) -> tuple[str, int]:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(sources, "_hash_file", refuse)
+    monkeypatch.setattr(sources, "hash_file", refuse)
     with pytest.raises(SourceError, match=r"cannot read .*b\.txt: Permission denied"):
         digest_folder(folder)
 

@@ -19,7 +19,8 @@ catalog: {annotator: A, max_pixels: 1000000, strict: false, max_quarantined_pct:
 
 
 def _params(uri: str = "$SURVEY", sha256: str = "null", name: str = "reef") -> None:
-    entry = f"{{name: {name}, kind: folder, uri: {uri}, layout: survey, sha256: {sha256}, licence: unknown}}"
+    entry = f"{{name: {name}, kind: folder, uri: {uri}, layout: survey, sha256: {sha256}"
+    entry += ", licence: unknown, citation: unknown, split: null}"
     Path("params.yaml").write_text(f"pull:\n  sources:\n    - {entry}\n{TINY_DEMO}")
 
 
@@ -49,6 +50,9 @@ def test_pull_records_what_came(survey: Path) -> None:
             "licence": "unknown",
             "pinned": False,
             "synthetic": False,
+            "citation": "unknown",
+            "split": None,
+            "content_sha256": digest.sha256,
         }
     ]
     assert digest_folder(Path("data/raw/reef")) == digest
@@ -123,7 +127,9 @@ def test_catalog_writes_its_tables_and_says_what_it_found(survey: Path, capsys: 
 
 
 def test_the_demo_takes_the_same_path(survey: Path) -> None:
-    entry = '{name: demo, kind: demo, uri: "", layout: survey, sha256: null, licence: Apache-2.0}'
+    entry = (
+        '{name: demo, kind: demo, uri: "", layout: survey, sha256: null, licence: Apache-2.0, citation: x, split: null}'
+    )
     Path("params.yaml").write_text(f"pull:\n  sources:\n    - {entry}\n{TINY_DEMO}")
     pull.main([])
     catalog.main([])
