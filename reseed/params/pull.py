@@ -15,7 +15,9 @@ class Source(Section):
     name: str = Field(pattern=SOURCE_NAME, description="folder name below data/raw: a-z, 0-9, _ and -")
     kind: Literal["demo", "folder"] = Field(description="demo: rendered from demo.*; folder: copied from uri")
     uri: str = Field(description="folder: where it lies; ~ and $VAR are expanded; demo: empty")
-    layout: Literal["survey"] = Field(description="how the folder is organised, see docs/data.md")
+    layout: Literal["auto", "survey", "patch-folders", "frame-folders", "coralnet", "table"] = Field(
+        description="how the folder is organised, see docs/layouts.md; auto tells them apart and says why"
+    )
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
         description="digest the data must have (`python -m reseed pin URI`), or null"
     )
