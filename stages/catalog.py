@@ -6,6 +6,7 @@ from pathlib import Path
 from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
 from reseed.artifacts.files import write_bytes, write_json
 from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.pieces import PIECES
 from reseed.artifacts.quarantine import QUARANTINE
 from reseed.artifacts.raw import read_raw
 from reseed.field.catalog import build_catalog, summary
@@ -23,11 +24,14 @@ def main(argv: list[str] | None = None) -> None:
     catalog = build_catalog(read_raw(Path("data/raw.json")), Path("data/raw"), params)
     out = Path("data/catalog")
     FRAMES.write(catalog.frames, out / "frames.csv")
+    PIECES.write(catalog.pieces, out / "pieces.csv")
     ANNOTATIONS.write(catalog.annotations, out / "annotations.csv")
     FRAME_LABELS.write(catalog.frame_labels, out / "frame_labels.csv")
     QUARANTINE.write(catalog.quarantine, out / "quarantine.csv")
     write_json(out / "counts.json", catalog.counts)
-    write_bytes(Path("plots/contact_sheet.png"), png_bytes(survey_sheet(catalog.frames, Path("data/raw"))))
+    write_bytes(
+        Path("plots/contact_sheet.png"), png_bytes(survey_sheet(catalog.frames, catalog.pieces, Path("data/raw")))
+    )
     sys.stdout.write(summary(catalog.counts))
 
 

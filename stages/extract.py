@@ -8,11 +8,12 @@ from reseed.artifacts.annotations import ANNOTATIONS
 from reseed.artifacts.files import write_json
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
+from reseed.artifacts.pieces import PIECES
 from reseed.artifacts.quarantine import QUARANTINE
 from reseed.field.imagery import DECODE_RULE
 from reseed.params.extract import ExtractParams
 from reseed.params.load import load_section
-from reseed.patches.extract import cut, mixed_footprint, plan
+from reseed.patches.extract import cut, cut_beforehand, mixed_footprint, plan
 from reseed.patches.resize import RESIZE_RULE
 from reseed.patches.store import Geometry, write_patches
 from stages.runner import parse_arguments, run_stage
@@ -23,8 +24,9 @@ def main(argv: list[str] | None = None) -> None:
     parse_arguments(__doc__, argv)
     params = load_section(Path("params.yaml"), "extract", ExtractParams)
     out = Path("data/patches")
-    frames = FRAMES.read(Path("data/catalog/frames.csv"))
-    planned = plan(frames, ANNOTATIONS.read(Path("data/catalog/annotations.csv")), params)
+    tables = Path("data/catalog")
+    frames, pieces = FRAMES.read(tables / "frames.csv"), PIECES.read(tables / "pieces.csv")
+    planned = plan(frames, ANNOTATIONS.read(tables / "annotations.csv"), params, pieces)
     write_patches(
         out / "patches.npy", cut(planned, Path("data/raw"), params.input_size), planned.n_patches, params.input_size
     )
@@ -39,8 +41,8 @@ def main(argv: list[str] | None = None) -> None:
         f"extract: {planned.n_patches} patches of {len(planned.frames)} frames, {labelled} with a gold label, "
         f"{len(planned.quarantined)} frame(s) quarantined\n"
     )
-    remark = mixed_footprint(planned, params.patch_size)
-    if remark:
+    remarks = (mixed_footprint(planned, params.patch_size), cut_beforehand(planned, params.patch_size))
+    for remark in filter(None, remarks):
         sys.stderr.write(f"extract: {remark}\n")
 
 

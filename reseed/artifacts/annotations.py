@@ -1,6 +1,14 @@
 """`data/catalog/annotations.csv` and `frame_labels.csv`: what each annotator said."""
 
+from typing import Final
+
 from reseed.artifacts.table import Column, Table
+
+# Column `kind`: how near the label is to what somebody saw there.
+GRID: Final = "grid"
+RECT: Final = "rect"
+POINT: Final = "point"
+WEAK: Final = "weak"
 
 ANNOTATIONS = Table(
     columns=(

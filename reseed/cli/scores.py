@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from reseed.artifacts.files import read_json
 from reseed.errors import ReseedError
-from reseed.figures.notice import SYNTHETIC_NOTICE
+from reseed.figures.notice import SYNTHETIC_NOTICE, WEAK_NOTICE
 
 _METRICS: Final = Path("metrics/metrics.json")
 _DETAILS: Final = Path("metrics/details.json")
@@ -54,8 +54,9 @@ def table(metrics: dict[str, Any], details: dict[str, Any], figures: Path) -> st
         figures: Folder of the pictures.
     """
     patch, frame, data = metrics["patch"], metrics["frame"], metrics["data"]
-    notice = f"*** {SYNTHETIC_NOTICE} ***"
-    lines = [notice, ""] if data["synthetic"] else []
+    weak = "weak" in [details["patch"][split].get("labels") for split in ("val", "test")]
+    marks = [f"*** {SYNTHETIC_NOTICE} ***"] * bool(data["synthetic"]) + [f"*** {WEAK_NOTICE} ***"] * weak
+    lines = [*marks, ""] if marks else []
     lines += [f"Test patches: {patch['n']:,} labelled", *_rows(patch, _PATCH)]
     lines += ["", f"Test frames: {frame['n']:,} labelled, alpha {frame['alpha']:g}", *_rows(frame, _FRAME)]
     lines += ["", "Validation (picks epoch and alpha: optimistic)", *_rows(metrics["validation"], _VALIDATION)]
@@ -67,7 +68,7 @@ def table(metrics: dict[str, Any], details: dict[str, Any], figures: Path) -> st
         f"Data      {', '.join(sources)}: {data['frames_train']:,} train frames, {data['frames_test']:,} test",
     ]
     lines += [f"Pictures  {figures}", f"Details   {figures.parents[1] / _DETAILS}"]
-    lines += ["", notice] if data["synthetic"] else []
+    lines += ["", *marks] if marks else []
     return "\n".join(lines) + "\n"
 
 

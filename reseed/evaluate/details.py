@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from reseed.artifacts.annotations import WEAK
 from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.classes import CLASSES, DECISIONS
 from reseed.evaluate.confusion import Counts, accuracy, class_scores, macro_f1
@@ -57,6 +58,7 @@ def data_details(evidence: Evidence) -> dict[str, Any]:
             for source in evidence.sources
         ],
         "frames": frames_per_split(evidence),
+        "patch_labels": {split: _kinds(evidence.labelled_patches(split)) for split in (TRAIN, VAL, TEST)},
         "synthetic_frames": {split: int((rendered["split"] == split).sum()) for split in (TRAIN, VAL, TEST)},
     }
 
@@ -76,6 +78,7 @@ def _patch_split(evidence: Evidence, split: str) -> dict[str, Any]:
     return {
         "n": len(labelled),
         "unlabelled": len(everything) - len(labelled),
+        "labels": "weak" if (labelled["kind"] == WEAK).any() else "annotated",
         **_scores(patch_confusion(labelled), CLASSES, f"no patch of the {split} split has a reference class"),
         "predicted_share": _shares(everything["predicted"]),
     }
@@ -115,6 +118,11 @@ def _scores(counts: Counts, names: tuple[str, ...], without: str) -> dict[str, A
 def _shares(predicted: pd.Series) -> dict[str, float]:
     names = predicted.to_numpy(dtype=object)
     return {class_key(name): percent(np.mean(names == name)) if len(names) else 0.0 for name in CLASSES}
+
+
+def _kinds(labelled: pd.DataFrame) -> dict[str, int]:
+    counts = labelled["kind"].value_counts()
+    return {str(kind): int(counts[kind]) for kind in sorted(counts.index)}
 
 
 def _best(evidence: Evidence, split: str) -> dict[str, Any] | str:

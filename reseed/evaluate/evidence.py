@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reseed.artifacts.annotations import WEAK
 from reseed.artifacts.raw import RawSource
 from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.classes import CLASSES, DECISIONS
@@ -25,7 +26,8 @@ class Evidence:
     """Predictions with their references, place and origin.
 
     Args:
-        patches: Table PATCH_PREDICTIONS with site, sequence and synthetic, one row per patch.
+        patches: Table PATCH_PREDICTIONS with site, sequence, synthetic and kind (of the reference label, empty if there
+            is none), one row per patch.
         frames: Table FRAME_PREDICTIONS with site, sequence and synthetic, one row per frame.
         alphas: A thresholds, ascending.
         deploys: (A, frames) True where that frame is decided Deploy at that threshold.
@@ -48,6 +50,11 @@ class Evidence:
         """Whether any frame that is scored (val or test) was rendered: then no score here is a field score."""
         return bool(self.frames.loc[self.frames["split"].isin(SCORED), "synthetic"].any())
 
+    @property
+    def weak(self) -> bool:
+        """Whether any patch that is scored (val or test) only inherited the label of its frame."""
+        return any((self.labelled_patches(split)["kind"] == WEAK).any() for split in SCORED)
+
     def labelled_patches(self, split: str) -> pd.DataFrame:
         """Return the patches of `split` that have a reference class."""
         return self.patches[(self.patches["split"] == split) & (self.patches["gold"] != "")]
@@ -64,6 +71,21 @@ class Evidence:
 
     def _frame_mask(self, split: str) -> NDArray[np.bool_]:
         return ((self.frames["split"] == split) & (self.frames["gold"] != "")).to_numpy(dtype=np.bool_)
+
+
+def with_kinds(patches: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """Add to predictions how each reference label came about.
+
+    Args:
+        patches: Table PATCH_PREDICTIONS.
+        labels: Table PATCH_LABELS; only rows with gold 1 count.
+
+    Returns:
+        `patches` with the column `kind`, empty where there is no reference label.
+    """
+    gold = labels[(labels["gold"] == 1) & (labels["label"] != "")]
+    kind_of = dict(zip(gold["patch_id"], gold["kind"], strict=True))
+    return patches.assign(kind=[kind_of.get(patch_id, "") for patch_id in patches["patch_id"]])
 
 
 def patch_confusion(patches: pd.DataFrame) -> Counts:
@@ -93,7 +115,7 @@ def gather(
     """Join predictions with the catalog and check that they belong together.
 
     Args:
-        patches: Table PATCH_PREDICTIONS.
+        patches: Table PATCH_PREDICTIONS with the column `kind` of `with_kinds`.
         frames: Table FRAME_PREDICTIONS.
         catalog: Table FRAMES.
         sources: What was pulled, `data/raw.json`.

@@ -4,7 +4,7 @@ Nothing is dropped in silence: for each source, files found = kept + quarantined
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -13,17 +13,17 @@ import pandas as pd
 
 from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
 from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.pieces import PIECES
 from reseed.artifacts.quarantine import QUARANTINE
 from reseed.artifacts.raw import RawSource
 from reseed.errors import SourceError, TableError
 from reseed.field.geotag import Geotag, merge
 from reseed.field.images import ImageFacts, Images, examine_images
 from reseed.field.inventory import SYSTEM_FILE, Inventory, take_inventory
-from reseed.field.layouts.reading import Place, Reading
-from reseed.field.layouts.survey import read_survey
+from reseed.field.layouts.detect import LAYOUTS, Recognised, recognise
+from reseed.field.layouts.patch_folders import piece_sha256
+from reseed.field.layouts.reading import Reading
 from reseed.params.catalog import CatalogParams
-
-LAYOUTS: Final[dict[str, Callable[[Inventory, Images], Reading]]] = {"survey": read_survey}
 
 AUTO: Final = "auto"
 _TABLE: Final = "table"
@@ -36,7 +36,8 @@ class Catalog:
     """The tables of the catalog; see `reseed.artifacts` for their columns.
 
     Args:
-        frames: One row for each usable image.
+        frames: One row for each frame: each usable image, or all that came of a frame in pieces.
+        pieces: One row for each image that is a patch of a frame, cut beforehand.
         annotations: Labelled rectangles, column `gold` set.
         frame_labels: Labelled frames, column `gold` set.
         quarantine: One row for each image that cannot be used.
@@ -44,6 +45,7 @@ class Catalog:
     """
 
     frames: pd.DataFrame
+    pieces: pd.DataFrame
     annotations: pd.DataFrame
     frame_labels: pd.DataFrame
     quarantine: pd.DataFrame
@@ -57,8 +59,15 @@ class _Part:
     source: RawSource
     inventory: Inventory
     images: Images
+    recognised: Recognised
     reading: Reading
+    facts: dict[str, ImageFacts]
     geotags: dict[str, Geotag]
+
+    @property
+    def kept(self) -> int:
+        """Images that are used."""
+        return len(self.images.usable) - len(self.reading.ignored)
 
 
 def build_catalog(sources: Sequence[RawSource], raw: Path, params: CatalogParams) -> Catalog:
@@ -75,17 +84,18 @@ def build_catalog(sources: Sequence[RawSource], raw: Path, params: CatalogParams
         TableError: If a table is broken, contradicts another or does not fit the images; if the gold annotator is not
             there or cannot be told.
     """
-    parts = [_read(source, raw / source.name, params.max_pixels) for source in sources]
+    parts = [_read(source, raw / source.name, params) for source in sources]
     quarantine: list[dict[str, object]] = [
         {"path": f"{part.source.name}/{path}", "reason": error.reason, "detail": error.detail}
         for part in parts
         for path, error in part.images.quarantined.items()
     ]
     _require_usable(parts, quarantine, params)
-    gold = _gold_annotator(parts, params.annotator)
-    frames = [_frame(part, path, facts) for part in parts for path, facts in part.images.usable.items()]
+    gold = _gold_annotators(parts, params.annotator)
+    frames = [_frame(part, path, facts) for part in parts for path, facts in part.facts.items()]
     return Catalog(
         frames=FRAMES.frame(sorted(frames, key=lambda row: str(row["frame_id"]))),
+        pieces=PIECES.frame(_piece_rows(parts)),
         annotations=ANNOTATIONS.frame(_annotation_rows(parts, gold)),
         frame_labels=FRAME_LABELS.frame(_frame_label_rows(parts, gold)),
         quarantine=QUARANTINE.frame(quarantine),
@@ -93,21 +103,39 @@ def build_catalog(sources: Sequence[RawSource], raw: Path, params: CatalogParams
     )
 
 
-def _read(source: RawSource, root: Path, max_pixels: int) -> _Part:
+def _read(source: RawSource, root: Path, params: CatalogParams) -> _Part:
     inventory = take_inventory(source.name, root)
     if not inventory.images:
         raise SourceError(f"{root}: no image among {inventory.found} files; JPEG, PNG, BMP and TIFF are read")
-    images = examine_images(inventory, max_pixels)
-    reading = LAYOUTS[source.layout](inventory, images)
+    recognised = recognise(inventory, source.layout, params)
+    images = examine_images(inventory, params.max_pixels)
+    reading = LAYOUTS[recognised.layout](inventory, images, params)
+    facts = {path: _facts(path, images, reading) for path in reading.places}
     geotags = {
-        path: merge(facts.exif, reading.places[path].log, PurePosixPath(path).stem)
-        for path, facts in images.usable.items()
+        path: merge(facts[path].exif, place.log, PurePosixPath(path).name if path in reading.assembled else _stem(path))
+        for path, place in reading.places.items()
     }
-    return _Part(source, inventory, images, reading, geotags)
+    part = _Part(source, inventory, images, recognised, reading, facts, geotags)
+    placed = len(facts) - len(reading.assembled) + sum(len(frame.pieces) for frame in reading.assembled.values())
+    assert placed == part.kept, f"{recognised.layout} places {placed} of {part.kept} images"
+    return part
+
+
+def _facts(path: str, images: Images, reading: Reading) -> ImageFacts:
+    """Return the facts of a frame; of one that came in pieces, those of the whole, with the EXIF of the first piece."""
+    frame = reading.assembled.get(path)
+    if frame is None:
+        return images.usable[path]
+    first = images.usable[frame.pieces[0].path]
+    return ImageFacts(frame.width_px, frame.height_px, piece_sha256(frame.pieces, images.usable), first.exif)
+
+
+def _stem(path: str) -> str:
+    return PurePosixPath(path).stem
 
 
 def _frame(part: _Part, path: str, facts: ImageFacts) -> dict[str, object]:
-    place: Place = part.reading.places[path]
+    place = part.reading.places[path]
     geotag = part.geotags[path]
     return {
         "frame_id": f"{part.source.name}/{path}",
@@ -127,7 +155,22 @@ def _frame(part: _Part, path: str, facts: ImageFacts) -> dict[str, object]:
     }
 
 
-def _annotation_rows(parts: list[_Part], gold: str | None) -> list[dict[str, object]]:
+def _piece_rows(parts: list[_Part]) -> list[dict[str, object]]:
+    return [
+        {
+            "frame_id": f"{part.source.name}/{path}",
+            "row": piece.row,
+            "col": piece.col,
+            **dict(zip(("x0", "y0", "x1", "y1"), piece.box, strict=True)),
+            "path": f"{part.source.name}/{piece.path}",
+        }
+        for part in parts
+        for path, frame in part.reading.assembled.items()
+        for piece in frame.pieces
+    ]
+
+
+def _annotation_rows(parts: list[_Part], gold: dict[str, str]) -> list[dict[str, object]]:
     return [
         {
             "frame_id": f"{part.source.name}/{rectangle.path}",
@@ -139,39 +182,52 @@ def _annotation_rows(parts: list[_Part], gold: str | None) -> list[dict[str, obj
             "label": rectangle.label,
             "kind": rectangle.kind,
             "source_label": rectangle.source_label,
-            "gold": int(rectangle.annotator == gold),
+            "gold": int(rectangle.annotator == gold.get(part.source.name)),
         }
         for part in parts
         for rectangle in part.reading.labels.rectangles
     ]
 
 
-def _frame_label_rows(parts: list[_Part], gold: str | None) -> list[dict[str, object]]:
+def _frame_label_rows(parts: list[_Part], gold: dict[str, str]) -> list[dict[str, object]]:
     return [
         {
             "frame_id": f"{part.source.name}/{said.path}",
             "annotator": said.annotator,
             "label": said.label,
-            "gold": int(said.annotator == gold),
+            "gold": int(said.annotator == gold.get(part.source.name)),
         }
         for part in parts
         for said in part.reading.labels.frame_labels
     ]
 
 
-def _gold_annotator(parts: list[_Part], asked: str) -> str | None:
-    """Return the annotator whose labels are the reference, None where nobody labelled anything and nobody is named."""
-    labels = [part.reading.labels for part in parts]
-    named = [said.annotator for part in labels for said in part.rectangles]
-    found = sorted({*named, *(said.annotator for part in labels for said in part.frame_labels)})
-    listed = ", ".join(found) or "nobody, there are no labels"
-    if asked != AUTO:
-        if asked not in found:
+def _gold_annotators(parts: list[_Part], asked: str) -> dict[str, str]:
+    """Return the annotator of each labelled source whose labels are the reference.
+
+    The one asked for, where there is one of that name; else the only one: a source has then no other reference.
+    """
+    found = {part.source.name: _annotators(part) for part in parts if _annotators(part)}
+    if not found and asked != AUTO:
+        raise TableError(
+            f"catalog.annotator: {asked!r} labelled nothing; annotators found: nobody, there are no labels; set it to "
+            f"{AUTO} if that is right"
+        )
+    gold = {}
+    for source, names in found.items():
+        if asked not in names and len(names) > 1:
+            listed = f"{', '.join(names)} in source {source}; name the reference"
+            if asked == AUTO:
+                raise TableError(f"catalog.annotator: auto needs a single annotator; found: {listed}")
             raise TableError(f"catalog.annotator: {asked!r} labelled nothing; annotators found: {listed}")
-        return asked
-    if len(found) > 1:
-        raise TableError(f"catalog.annotator: auto needs a single annotator; found: {listed}; name the reference")
-    return found[0] if found else None
+        gold[source] = asked if asked in names else names[0]
+    return gold
+
+
+def _annotators(part: _Part) -> list[str]:
+    labels = part.reading.labels
+    named = {rectangle.annotator for rectangle in labels.rectangles}
+    return sorted(named | {said.annotator for said in labels.frame_labels})
 
 
 def _require_usable(parts: list[_Part], quarantine: list[dict[str, object]], params: CatalogParams) -> None:
@@ -186,22 +242,26 @@ def _require_usable(parts: list[_Part], quarantine: list[dict[str, object]], par
         raise SourceError(f"{what}; more than catalog.max_quarantined_pct {params.max_quarantined_pct}")
 
 
-def _counts(parts: list[_Part], gold: str | None) -> dict[str, Any]:
-    sources = {part.source.name: _source_counts(part) for part in parts}
+def _counts(parts: list[_Part], gold: dict[str, str]) -> dict[str, Any]:
+    sources = {part.source.name: _source_counts(part, gold.get(part.source.name, "")) for part in parts}
     total = {
         name: sum(counts[name] for counts in sources.values()) for name in ("found", "kept", "quarantined", "ignored")
     }
-    return {"total": total, "gold_annotator": gold or "", "sources": sources}
+    return {"total": total, "gold_annotator": ", ".join(sorted(set(gold.values()))), "sources": sources}
 
 
-def _source_counts(part: _Part) -> dict[str, Any]:
+def _source_counts(part: _Part, gold: str) -> dict[str, Any]:
     tables = set(part.reading.tables)
     ignored = Counter({SYSTEM_FILE: len(part.inventory.system), _TABLE: len(tables)})
     ignored[_OTHER] = len(part.inventory.others) - len(tables)
+    ignored.update(part.reading.ignored.values())
     geotags = part.geotags.values()
     return {
+        "read_as": part.recognised.layout,
+        "because": part.recognised.why,
+        "gold_annotator": gold,
         "found": part.inventory.found,
-        "kept": len(part.images.usable),
+        "kept": part.kept,
         "quarantined": len(part.images.quarantined),
         "ignored": ignored.total(),
         "quarantined_by_reason": _by_name(error.reason for error in part.images.quarantined.values()),
@@ -223,6 +283,7 @@ def summary(counts: dict[str, Any]) -> str:
     lines = [f"{'source':<24} {'found':>8} {'kept':>8} {'quarantined':>12} {'ignored':>8}"]
     for name, part in counts["sources"].items():
         lines.append(f"{name:<24} {part['found']:>8} {part['kept']:>8} {part['quarantined']:>12} {part['ignored']:>8}")
+        lines.append(f"  read as {part['read_as']} ({part['because']}), gold annotator {part['gold_annotator'] or '-'}")
         for group in ("quarantined_by_reason", "ignored_by_reason", "labels", "layout", "geotag_problems"):
             said = ", ".join(f"{reason} {number}" for reason, number in part[group].items() if number)
             if said:

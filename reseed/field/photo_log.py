@@ -8,6 +8,7 @@ from typing import Final
 from reseed.errors import TableError
 from reseed.field.delimited import read_text_table
 from reseed.field.geotag import Facts, facts_from_log
+from reseed.params.catalog import OnConflict
 
 FILE_COLUMN: Final = "filename_string"
 _SHOWN: Final = 10
@@ -21,27 +22,30 @@ class PhotoLog:
         facts: By file name without folder.
         rows: Rows of the file.
         duplicates: Rows left out because they say again what another row says.
+        contradicted: Names of photos of which rows say different things, left out: nothing is known of them.
     """
 
     facts: dict[str, Facts]
     rows: int
     duplicates: int
+    contradicted: tuple[str, ...] = ()
 
 
-def read_photo_log(path: Path, where: str) -> PhotoLog:
+def read_photo_log(path: Path, where: str, on_conflict: OnConflict = "error") -> PhotoLog:
     """Read a `photo_log.csv` of any recorder version; needed is the column `filename_string` only.
 
     Args:
         path: The file.
         where: How messages name it.
+        on_conflict: Whether rows of one photo that contradict each other are an error, or all left out and counted.
 
     Raises:
-        TableError: If it cannot be read as a table, or if rows of one file contradict each other.
+        TableError: If it cannot be read as a table, or if rows of one photo contradict each other.
     """
     table = read_text_table(path, where)
     table.require([FILE_COLUMN])
     facts: dict[str, Facts] = {}
-    contradictions = []
+    contradictions: dict[str, list[str]] = {}
     duplicates = 0
     for row in table.rows:
         name = _file_name(row.cells[FILE_COLUMN])
@@ -53,13 +57,15 @@ def read_photo_log(path: Path, where: str) -> PhotoLog:
         elif _same(facts[name], said):
             duplicates += 1
         else:
-            contradictions.append(f"{row.where}: {name}")
-    if contradictions:
+            contradictions.setdefault(name, []).append(f"{row.where}: {name}")
+    if contradictions and on_conflict == "error":
+        listed = [line for lines in contradictions.values() for line in lines]
         raise TableError(
-            f"{where}: {len(contradictions)} rows say something else of a photo than an earlier row: "
-            f"{'; '.join(contradictions[:_SHOWN])}"
+            f"{where}: {len(listed)} rows say something else of a photo than an earlier row: "
+            f"{'; '.join(listed[:_SHOWN])}; correct the log, or set catalog.on_conflict: drop to go on without them"
         )
-    return PhotoLog(facts, len(table.rows), duplicates)
+    known = {name: said for name, said in facts.items() if name not in contradictions}
+    return PhotoLog(known, len(table.rows), duplicates, tuple(sorted(contradictions)))
 
 
 def _file_name(text: str) -> str:

@@ -49,8 +49,9 @@ def bring(
     try:
         if source.kind == "folder":
             origin = resolve_uri(source.uri)
-            require_apart(origin, final)
-            copy_folder(origin, target, f"copy {source.name}")
+            with explained(origin, "read"):  # a folder above it that may not be entered
+                require_apart(origin, final)
+                copy_folder(origin, target, f"copy {source.name}")
             return None
         if source.kind == "archive":
             return _bring_archive(source, target, final)

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from reseed.field.imagery import decode_rgb
+from reseed.field.frame_pixels import frame_pixels, pieces_of_frames
 from reseed.field.parallel import ordered_map
 from reseed.figures.contact_sheet import contact_sheet, pick_frames
 from reseed.figures.style import counted
@@ -16,18 +16,20 @@ from reseed.patches.resize import resize
 _THUMBNAIL_WIDTH_PX = 320
 
 
-def survey_sheet(frames: pd.DataFrame, raw: Path) -> Figure:
+def survey_sheet(frames: pd.DataFrame, pieces: pd.DataFrame, raw: Path) -> Figure:
     """Draw a sample of the frames by site or sequence.
 
     Args:
         frames: Table FRAMES.
+        pieces: Table PIECES.
         raw: Folder that frame ids are relative to.
     """
     picked = pick_frames(frames)
-    most_pixels = int((frames["width_px"] * frames["height_px"]).max())
+    size_of = {row["frame_id"]: (row["width_px"], row["height_px"]) for row in frames.to_dict("records")}
+    pieces_of = pieces_of_frames(pieces)
 
     def thumbnail(frame_id: str) -> NDArray[np.uint8]:
-        image = decode_rgb(raw / frame_id, max_pixels=most_pixels)
+        image = frame_pixels(raw, frame_id, pieces_of.get(frame_id), *size_of[frame_id])
         height_px, width_px = image.shape[:2]
         return resize(image, _THUMBNAIL_WIDTH_PX, max(1, round(_THUMBNAIL_WIDTH_PX * height_px / width_px)))
 

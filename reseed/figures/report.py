@@ -19,6 +19,7 @@ from reseed.figures.alpha_curve import alpha_figure
 from reseed.figures.by_site import site_figure
 from reseed.figures.confusion import confusion_figure
 from reseed.figures.mistakes import mistakes_figure
+from reseed.figures.notice import WEAK_NOTICE
 from reseed.figures.training import training_figure
 
 
@@ -37,6 +38,11 @@ class ReportData:
     mistakes: pd.DataFrame
     pictures: NDArray[np.uint8]
     training: pd.DataFrame
+
+
+def notices(data: ReportData) -> list[str]:
+    """Return what every picture must say above its title, beside the notice of synthetic data."""
+    return [WEAK_NOTICE] if data.evidence.weak else []
 
 
 def patch_confusion_picture(data: ReportData) -> Figure:

@@ -25,6 +25,7 @@ TEXT_PT: Final = 9.5
 SMALL_PT: Final = 9.0
 
 _MARGIN_IN = 0.25
+_NOTICE_IN = 0.32
 _LINE_IN = 0.235
 _SUBLINE_IN = 0.185
 _CHARS_PER_IN = {TITLE_PT: 9.6, TEXT_PT: 14.4}
@@ -89,7 +90,7 @@ class Sheet:
     def __init__(self, width_in: float, body_in: float, title: str, subtitle: str, *, synthetic: bool) -> None:
         titles = _wrap(title, width_in, TITLE_PT)
         subtitles = _wrap(subtitle, width_in, TEXT_PT)
-        notice_in = 0.32 if synthetic else 0.0
+        notice_in = _NOTICE_IN if synthetic else 0.0
         header_in = 0.22 + notice_in + _LINE_IN * len(titles) + 0.06 + _SUBLINE_IN * len(subtitles) + 0.12
         self.width_in = width_in
         self.body_in = body_in
@@ -98,7 +99,7 @@ class Sheet:
         FigureCanvasAgg(self.figure)
         below_top = 0.18
         if synthetic:
-            self._notice(below_top)
+            _write_notice(self.figure, SYNTHETIC_NOTICE, below_top)
             below_top += notice_in
         self._lines(titles, below_top, _LINE_IN, fontsize=TITLE_PT, fontweight="bold")
         below_top += _LINE_IN * len(titles) + 0.06
@@ -117,16 +118,41 @@ class Sheet:
         for number, line in enumerate(lines):
             self.text(_MARGIN_IN, self.height_in - below_top_in - number * line_in, line, va="top", **how)
 
-    def _notice(self, below_top_in: float) -> None:
-        self.text(
-            _MARGIN_IN + 0.06,
-            self.height_in - below_top_in - 0.03,
-            SYNTHETIC_NOTICE,
-            va="top",
-            fontsize=SMALL_PT,
-            fontweight="bold",
-            bbox={"boxstyle": "square,pad=0.35", "facecolor": NOTICE_FILL, "edgecolor": "none"},
-        )
+
+def _write_notice(figure: Figure, notice: str, below_top_in: float) -> None:
+    width_in, height_in = figure.get_size_inches()
+    figure.text(
+        (_MARGIN_IN + 0.06) / width_in,
+        (height_in - below_top_in - 0.03) / height_in,
+        notice,
+        va="top",
+        fontsize=SMALL_PT,
+        fontweight="bold",
+        bbox={"boxstyle": "square,pad=0.35", "facecolor": NOTICE_FILL, "edgecolor": "none"},
+    )
+
+
+def marked(figure: Figure, notices: list[str]) -> Figure:
+    """Write notices above everything in a figure, which grows for them: what is there keeps its place in inches.
+
+    Args:
+        figure: What a function of this package returned; changed.
+        notices: One line each; none leaves the figure as it is.
+    """
+    if not notices:
+        return figure
+    width_in, height_in = figure.get_size_inches()
+    grown_in = height_in + _NOTICE_IN * len(notices)
+    shrink = height_in / grown_in
+    for ax in figure.axes:
+        left, bottom, width, height = ax.get_position(original=True).bounds
+        ax.set_position((left, bottom * shrink, width, height * shrink))
+    for text in figure.texts:
+        text.set_y(text.get_position()[1] * shrink)
+    figure.set_size_inches(width_in, grown_in)
+    for number, notice in enumerate(notices):
+        _write_notice(figure, notice, 0.18 + number * _NOTICE_IN)
+    return figure
 
 
 def plain_axes(ax: Axes) -> None:

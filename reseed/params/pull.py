@@ -17,7 +17,9 @@ class Source(Section):
         description="demo: rendered from demo.*; folder: copied; archive: a zip or tar file, unpacked; url: downloaded"
     )
     uri: str = Field(description="where it lies; $VAR is expanded, in paths also ~; demo: empty")
-    layout: Literal["survey"] = Field(description="how the files are organised, see docs/data.md")
+    layout: Literal["auto", "survey", "patch-folders", "frame-folders", "coralnet", "table"] = Field(
+        description="how the folder is organised, see docs/layouts.md; auto tells them apart and says why"
+    )
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
         description="digest the data must have (`python -m reseed pin URI`), or null"
     )

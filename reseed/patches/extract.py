@@ -9,11 +9,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reseed.errors import ImageError, TableError
+from reseed.field.frame_pixels import pieces_of_frames
 from reseed.field.imagery import decode_rgb
 from reseed.field.parallel import ordered_map
 from reseed.params.extract import ExtractParams
 from reseed.patches.plan import FramePlan, plan_frame
-from reseed.patches.resize import box_patches, grid_patches
+from reseed.patches.resize import box_patches, grid_patches, resize
 
 SMALLER_THAN_PATCH = "smaller_than_patch"
 
@@ -36,25 +37,31 @@ class ExtractPlan:
         return sum(len(frame.boxes) for frame in self.frames)
 
 
-def plan(frames: pd.DataFrame, annotations: pd.DataFrame, params: ExtractParams) -> ExtractPlan:
+def plan(
+    frames: pd.DataFrame, annotations: pd.DataFrame, params: ExtractParams, pieces: pd.DataFrame | None = None
+) -> ExtractPlan:
     """Plan every frame.
 
     Args:
         frames: FRAMES table.
         annotations: ANNOTATIONS table.
         params: Patch size, input size, purity.
+        pieces: PIECES table; None if every frame is one image.
 
     Raises:
         TableError: If no frame is as large as one patch.
     """
     of_frame = dict(iter(annotations.groupby("frame_id")))
+    pieces_of = {} if pieces is None else pieces_of_frames(pieces)
     nothing = annotations.iloc[:0]
     plans: list[FramePlan] = []
     quarantined: list[dict[str, object]] = []
     for frame in frames.sort_values("frame_id").to_dict("records"):
         frame_id, width_px, height_px = frame["frame_id"], frame["width_px"], frame["height_px"]
         rows = of_frame.get(frame_id, nothing)
-        planned = plan_frame(frame_id, width_px, height_px, rows, params.patch_size, params.min_purity)
+        planned = plan_frame(
+            frame_id, width_px, height_px, rows, params.patch_size, params.min_purity, pieces_of.get(frame_id)
+        )
         if planned is None:
             detail = f"{width_px} x {height_px} px, extract.patch_size {params.patch_size} px"
             quarantined.append({"path": frame_id, "reason": SMALLER_THAN_PATCH, "detail": detail})
@@ -81,7 +88,11 @@ def cut(planned: ExtractPlan, raw: Path, input_size_px: int) -> Iterator[NDArray
     """
 
     def of_one(frame: FramePlan) -> NDArray[np.uint8]:
-        image = _decode(raw / frame.frame_id, frame)
+        if frame.files:
+            return np.stack(
+                [_piece(raw / path, box, input_size_px) for path, box in zip(frame.files, frame.boxes, strict=True)]
+            )
+        image = _decode(raw / frame.frame_id, frame.width_px, frame.height_px)
         if frame.grid is None:
             return box_patches(image, frame.boxes, input_size_px)
         return grid_patches(image, frame.grid, input_size_px)
@@ -89,26 +100,43 @@ def cut(planned: ExtractPlan, raw: Path, input_size_px: int) -> Iterator[NDArray
     yield from ordered_map(of_one, planned.frames, total=len(planned.frames), unit="frame", what="extract")
 
 
-def _decode(path: Path, frame: FramePlan) -> NDArray[np.uint8]:
+def _piece(path: Path, box: NDArray[np.int64], input_size_px: int) -> NDArray[np.uint8]:
+    x0, y0, x1, y1 = box.tolist()
+    return resize(_decode(path, x1 - x0, y1 - y0), input_size_px, input_size_px)
+
+
+def _decode(path: Path, width_px: int, height_px: int) -> NDArray[np.uint8]:
     try:
-        image = decode_rgb(path, max_pixels=frame.width_px * frame.height_px)
+        image = decode_rgb(path, max_pixels=width_px * height_px)
     except ImageError as error:
         raise TableError(f"{path}: {error}, but the catalog lists it as usable: `dvc repro -f catalog`") from error
-    if image.shape[:2] != (frame.height_px, frame.width_px):
+    if image.shape[:2] != (height_px, width_px):
         raise TableError(
-            f"{path}: {image.shape[1]} x {image.shape[0]} px, but the catalog says {frame.width_px} x "
-            f"{frame.height_px}: `dvc repro -f catalog`"
+            f"{path}: {image.shape[1]} x {image.shape[0]} px, but the catalog says {width_px} x {height_px}: "
+            "`dvc repro -f catalog`"
         )
     return image
 
 
 def mixed_footprint(planned: ExtractPlan, patch_size_px: int) -> str | None:
     """Return a remark if frames of different resolutions are mixed, so that a patch covers different areas."""
-    shapes = sorted({(frame.width_px, frame.height_px) for frame in planned.frames})
+    shapes = sorted({(frame.width_px, frame.height_px) for frame in planned.frames if not frame.files})
     if len(shapes) < 2:
         return None
     listed = ", ".join(f"{width} x {height}" for width, height in shapes[:5])
     return (
         f"frames of {len(shapes)} resolutions ({listed} px): a patch of {patch_size_px} px shows a different piece of "
         "seafloor in each"
+    )
+
+
+def cut_beforehand(planned: ExtractPlan, patch_size_px: int) -> str | None:
+    """Return a remark if frames came as patches, which no parameter cuts anew."""
+    edges = [box[2:] - box[:2] for frame in planned.frames if frame.files for box in frame.boxes]
+    if not edges:
+        return None
+    low, high = int(np.min(edges)), int(np.max(edges))
+    return (
+        f"{len(edges)} patches were cut before they came here, with edges of {low} to {high} px: "
+        f"extract.patch_size {patch_size_px} does not apply to them"
     )

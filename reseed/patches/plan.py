@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reseed.artifacts.annotations import WEAK
 from reseed.classes import CLASS_INDEX, CLASSES
 from reseed.patches.grid import Grid, grid_of, point_boxes, point_id, tile_boxes, tile_id
 from reseed.patches.labels import label_boxes
@@ -21,10 +22,12 @@ class FramePlan:
         frame_id: Frame.
         width_px: Stored width.
         height_px: Stored height.
-        grid: Rows and columns, or None for patches around points.
+        grid: Rows and columns, or None for patches around points and for a frame that came in pieces.
         boxes: (N, 4) int64 x0, y0, x1, y1 in stored pixels.
+        cells: (N, 2) int64 grid row and column, -1 around a point.
         patch_ids: N ids in the order of the boxes.
-        labels: One row per patch and annotator: patch_id, annotator, label, purity, gold.
+        labels: One row per patch and annotator: patch_id, annotator, label, purity, kind, gold.
+        files: Of a frame that came in pieces: the image of each box, POSIX paths below data/raw; else empty.
     """
 
     frame_id: str
@@ -32,29 +35,36 @@ class FramePlan:
     height_px: int
     grid: Grid | None
     boxes: NDArray[np.int64]
+    cells: NDArray[np.int64]
     patch_ids: tuple[str, ...]
     labels: list[dict[str, object]]
+    files: tuple[str, ...] = ()
 
     @property
     def index_rows(self) -> list[dict[str, object]]:
         """Rows of PATCH_INDEX, in the order of the boxes."""
-        cols = self.grid.cols if self.grid else 0
         return [
             {
                 "patch_id": patch_id,
                 "frame_id": self.frame_id,
-                "row": i // cols if cols else -1,
-                "col": i % cols if cols else -1,
+                "row": int(row),
+                "col": int(col),
                 **dict(zip(_RECT, box.tolist(), strict=True)),
             }
-            for i, (patch_id, box) in enumerate(zip(self.patch_ids, self.boxes, strict=True))
+            for patch_id, (row, col), box in zip(self.patch_ids, self.cells, self.boxes, strict=True)
         ]
 
 
 def plan_frame(
-    frame_id: str, width_px: int, height_px: int, annotations: pd.DataFrame, patch_size_px: int, min_purity: float
+    frame_id: str,
+    width_px: int,
+    height_px: int,
+    annotations: pd.DataFrame,
+    patch_size_px: int,
+    min_purity: float,
+    pieces: pd.DataFrame | None = None,
 ) -> FramePlan | None:
-    """Plan one frame: its grid, or squares around its points where it is annotated by points.
+    """Plan one frame: its grid, its pieces if it came in pieces, or squares around its points if that is its labels.
 
     Args:
         frame_id: Frame.
@@ -63,26 +73,48 @@ def plan_frame(
         annotations: ANNOTATIONS rows of this frame, of every annotator.
         patch_size_px: Target edge of a patch in stored pixels.
         min_purity: Below this share of the annotated area a patch gets no label, 0-1.
+        pieces: Its rows of PIECES if it came as patches cut beforehand; they are used as they are, whatever the size.
 
     Returns:
         The plan, or None if the frame is smaller than one patch.
     """
+    if pieces is not None:
+        return _plan_pieces(frame_id, width_px, height_px, annotations, min_purity, pieces)
     if min(width_px, height_px) < patch_size_px and not _is_one_patch(annotations, width_px, height_px):
         return None
     if len(annotations) and (annotations["kind"] == "point").all():
         return _plan_points(frame_id, width_px, height_px, annotations, patch_size_px)
     grid = grid_of(width_px, height_px, patch_size_px)
     boxes = tile_boxes(width_px, height_px, grid)
-    ids = tuple(tile_id(frame_id, i // grid.cols, i % grid.cols) for i in range(grid.n_patches))
+    cells = np.stack(np.divmod(np.arange(grid.n_patches), grid.cols), axis=1).astype(np.int64)
+    ids = tuple(tile_id(frame_id, int(row), int(col)) for row, col in cells)
+    labels = _area_labels(ids, boxes, annotations, min_purity)
+    return FramePlan(frame_id, width_px, height_px, grid, boxes, cells, ids, labels)
+
+
+def _plan_pieces(
+    frame_id: str, width_px: int, height_px: int, annotations: pd.DataFrame, min_purity: float, pieces: pd.DataFrame
+) -> FramePlan:
+    pieces = pieces.sort_values(["row", "col"])
+    boxes, cells = pieces[_RECT].to_numpy(np.int64), pieces[["row", "col"]].to_numpy(np.int64)
+    ids = tuple(tile_id(frame_id, int(row), int(col)) for row, col in cells)
+    labels = _area_labels(ids, boxes, annotations, min_purity)
+    return FramePlan(frame_id, width_px, height_px, None, boxes, cells, ids, labels, tuple(pieces["path"]))
+
+
+def _area_labels(
+    ids: tuple[str, ...], boxes: NDArray[np.int64], annotations: pd.DataFrame, min_purity: float
+) -> list[dict[str, object]]:
     labels = []
     for (annotator, gold), rows in annotations.groupby(["annotator", "gold"], sort=True):
         classes = np.array([CLASS_INDEX[label] for label in rows["label"]], dtype=np.int64)
+        kind = WEAK if (rows["kind"] == WEAK).any() else str(rows["kind"].min())
         found = label_boxes(boxes, rows[_RECT].to_numpy(np.int64), classes, min_purity)
         for patch_id, index, purity in zip(ids, found.class_index, found.purity, strict=True):
             if not np.isnan(purity):
                 label = CLASSES[index] if index >= 0 else ""
-                labels.append(_label_row(patch_id, str(annotator), label, float(purity), int(str(gold))))
-    return FramePlan(frame_id, width_px, height_px, grid, boxes, ids, labels)
+                labels.append(_label_row(patch_id, str(annotator), label, float(purity), kind, int(str(gold))))
+    return labels
 
 
 def _is_one_patch(annotations: pd.DataFrame, width_px: int, height_px: int) -> bool:
@@ -98,11 +130,15 @@ def _plan_points(
     xy = points[["x0", "y0"]].to_numpy(np.int64)
     ids = tuple(point_id(frame_id, int(x), int(y)) for x, y in xy)
     labels = [
-        _label_row(point_id(frame_id, row["x0"], row["y0"]), row["annotator"], row["label"], 1.0, row["gold"])
+        _label_row(
+            point_id(frame_id, row["x0"], row["y0"]), row["annotator"], row["label"], 1.0, row["kind"], row["gold"]
+        )
         for row in annotations.to_dict("records")
     ]
-    return FramePlan(frame_id, width_px, height_px, None, point_boxes(xy, patch_size_px), ids, labels)
+    boxes = point_boxes(xy, patch_size_px)
+    return FramePlan(frame_id, width_px, height_px, None, boxes, np.full((len(xy), 2), -1), ids, labels)
 
 
-def _label_row(patch_id: str, annotator: str, label: str, purity: float, gold: int) -> dict[str, object]:
-    return {"patch_id": patch_id, "annotator": annotator, "label": label, "purity": purity, "gold": gold}
+def _label_row(patch_id: str, annotator: str, label: str, purity: float, kind: str, gold: int) -> dict[str, object]:
+    row = {"patch_id": patch_id, "annotator": annotator, "label": label, "purity": purity}
+    return row | {"kind": kind, "gold": gold}

@@ -29,7 +29,7 @@ class Geometry:
 
 
 def write_patches(path: Path, blocks: Iterable[NDArray[np.uint8]], n_patches: int, input_size_px: int) -> None:
-    """Write patches block by block into one memory-mapped array, so that memory does not grow with their number.
+    """Write patches block by block into one array file, so that memory does not grow with their number.
 
     Args:
         path: `.npy` file to make.
@@ -39,14 +39,15 @@ def write_patches(path: Path, blocks: Iterable[NDArray[np.uint8]], n_patches: in
     """
     shape = (n_patches, input_size_px, input_size_px, 3)
     with new_file(path) as part:
-        store = np.lib.format.open_memmap(part, mode="w+", dtype=np.uint8, shape=shape)
         filled = 0
-        for block in blocks:
-            store[filled : filled + len(block)] = block
-            filled += len(block)
+        header = {"descr": np.dtype(np.uint8).str, "fortran_order": False, "shape": shape}
+        with part.open("wb") as writer:  # not mapped: written pages of a map count as memory of the process
+            np.lib.format.write_array_header_1_0(writer, header)
+            for block in blocks:
+                assert block.shape[1:] == shape[1:], f"patches of {block.shape[1:]} for {shape[1:]}"
+                writer.write(np.ascontiguousarray(block, dtype=np.uint8).data)
+                filled += len(block)
         assert filled == n_patches, f"{filled} patches for {n_patches} rows"
-        store.flush()
-        del store  # unmapped before the rename
 
 
 def open_patches(path: Path) -> NDArray[np.uint8]:

@@ -6,7 +6,6 @@
 """
 
 import json
-import re
 from collections import Counter
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -14,37 +13,44 @@ from typing import Final, TypeVar
 
 from reseed.errors import TableError
 from reseed.field.delimited import TextTable, read_text_table
+from reseed.field.frame_finder import FrameFinder
 from reseed.field.images import Images
 from reseed.field.inventory import Inventory
-from reseed.field.labels import FrameFinder, read_labels
-from reseed.field.layouts.reading import Place, Reading
+from reseed.field.label_tables import read_labels
+from reseed.field.layouts.reading import Place, Reading, folder_of, recording_folders
 from reseed.field.photo_log import PhotoLog, read_photo_log
+from reseed.params.catalog import CatalogParams
 
 LOG: Final = "photo_log.csv"
 SURVEY: Final = "survey.json"
 ANNOTATIONS: Final = "annotations*.csv"
 FRAME_LABELS: Final = "frame_labels*.csv"
 
-_CAMERA_FOLDER = re.compile(r"cam(era)?[ _\-]?\d+", re.IGNORECASE)
-
 T = TypeVar("T")
 
 
-def read_survey(inventory: Inventory, images: Images) -> Reading:
+def read_survey(inventory: Inventory, images: Images, params: CatalogParams) -> Reading:
     """Understand a source of layout `survey`.
 
     Args:
         inventory: The files of the source.
         images: Its images, examined.
+        params: Section `catalog`; `on_conflict` is used.
 
     Raises:
         TableError: If a log, `survey.json` or label table is broken, or does not fit the images.
     """
-    logs = {_folder(path): read_photo_log(inventory.root / path, where) for path, where in _find(inventory, LOG)}
-    sites = {_folder(path): _read_site(inventory, path, where) for path, where in _find(inventory, SURVEY)}
+    logs = {
+        folder_of(path): read_photo_log(inventory.root / path, where, params.on_conflict)
+        for path, where in _find(inventory, LOG)
+    }
+    sites = {folder_of(path): _read_site(inventory, path, where) for path, where in _find(inventory, SURVEY)}
     sizes = {path: (facts.width_px, facts.height_px) for path, facts in images.usable.items()}
     labels = read_labels(
-        _tables(inventory, ANNOTATIONS), _tables(inventory, FRAME_LABELS), FrameFinder(sizes, images.quarantined)
+        _tables(inventory, ANNOTATIONS),
+        _tables(inventory, FRAME_LABELS),
+        FrameFinder(sizes, images.quarantined),
+        params.on_conflict,
     )
     read = [path for pattern in (LOG, SURVEY, ANNOTATIONS, FRAME_LABELS) for path, _ in _find(inventory, pattern)]
     return Reading(
@@ -59,7 +65,7 @@ def _find(inventory: Inventory, pattern: str) -> list[tuple[str, str]]:
     """Return the files whose name fits `pattern` in any case, each with the name that messages give it."""
     fitting = [path for path in inventory.others if fnmatchcase(PurePosixPath(path).name.casefold(), pattern)]
     if "*" not in pattern:
-        repeated = [folder for folder, number in Counter(map(_folder, fitting)).items() if number > 1]
+        repeated = [folder for folder, number in Counter(map(folder_of, fitting)).items() if number > 1]
         if repeated:
             raise TableError(f"{inventory.source}/{repeated[0]}: more than one {pattern}, in different case; keep one")
     return [(path, f"{inventory.source}/{path}") for path in fitting]
@@ -67,12 +73,7 @@ def _find(inventory: Inventory, pattern: str) -> list[tuple[str, str]]:
 
 def _tables(inventory: Inventory, pattern: str) -> list[tuple[str, TextTable]]:
     found = _find(inventory, pattern)
-    return [(_folder(path), read_text_table(inventory.root / path, where)) for path, where in found]
-
-
-def _folder(path: str) -> str:
-    parent = PurePosixPath(path).parent.as_posix()
-    return "" if parent == "." else parent
+    return [(folder_of(path), read_text_table(inventory.root / path, where)) for path, where in found]
 
 
 def _read_site(inventory: Inventory, path: str, where: str) -> str:
@@ -87,8 +88,8 @@ def _read_site(inventory: Inventory, path: str, where: str) -> str:
 
 
 def _place(source: str, path: str, logs: dict[str, PhotoLog], sites: dict[str, str]) -> Place:
-    folder = _folder(path)
-    recording = [name for name in PurePosixPath(folder).parts if not _CAMERA_FOLDER.fullmatch(name)]
+    folder = folder_of(path)
+    recording = recording_folders(path)
     log = _nearest(folder, logs)
     named = _nearest(folder, {place: site for place, site in sites.items() if site})
     return Place(
@@ -116,7 +117,7 @@ def _log_counts(inventory: Inventory, logs: dict[str, PhotoLog]) -> dict[str, in
     seen: dict[str, set[str]] = {folder: set() for folder in logs}
     without_log = without_row = 0
     for path in inventory.images:
-        name, folder = PurePosixPath(path).name, _nearest_folder(_folder(path), logs)
+        name, folder = PurePosixPath(path).name, _nearest_folder(folder_of(path), logs)
         if folder is None:
             without_log += 1
         elif name not in logs[folder].facts:
@@ -126,6 +127,7 @@ def _log_counts(inventory: Inventory, logs: dict[str, PhotoLog]) -> dict[str, in
     return {
         "photo_log_rows": sum(log.rows for log in logs.values()),
         "photo_log_duplicates_merged": sum(log.duplicates for log in logs.values()),
+        "photo_log_contradictions_dropped": sum(len(log.contradicted) for log in logs.values()),
         "photo_log_rows_without_image": sum(len(log.facts.keys() - seen[folder]) for folder, log in logs.items()),
         "images_without_photo_log_row": without_row,
         "images_without_photo_log": without_log,

@@ -1,4 +1,5 @@
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -6,7 +7,7 @@ import pytest
 
 from reseed.cli import scores
 from reseed.errors import ReseedError
-from reseed.figures.notice import SYNTHETIC_NOTICE
+from reseed.figures.notice import SYNTHETIC_NOTICE, WEAK_NOTICE
 from stages import aggregate, evaluate
 from tests.unit.evaluate.runs import write_run
 
@@ -49,6 +50,23 @@ def test_a_real_run_elsewhere_without_frame_labels(
     assert "SYNTHETIC" not in text
     assert "  Deploy recall           n/a" in text
     assert f"Pictures  {run.name}/plots/figures" in text
+
+
+def test_scores_of_weak_labels_say_so(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(run, synthetic=False, kind="weak")
+    aggregate.main([])
+    evaluate.main([])
+    call()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == lines[-1] == f"*** {WEAK_NOTICE} ***"
+    details = json.loads((run / "metrics/details.json").read_text())
+    assert details["patch"]["test"]["labels"] == details["patch"]["val"]["labels"] == "weak"
+    assert details["data"]["patch_labels"]["test"] == {"weak": 15}
+    write_run(run, synthetic=False)
+    evaluate.main([])
+    call()
+    assert "WEAK" not in capsys.readouterr().out
+    assert json.loads((run / "metrics/details.json").read_text())["patch"]["test"]["labels"] == "annotated"
 
 
 def test_no_scores_yet(run: Path) -> None:

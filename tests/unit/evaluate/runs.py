@@ -7,7 +7,7 @@ import numpy as np
 from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.files import write_text
 from reseed.artifacts.frames import FRAMES
-from reseed.artifacts.patches import PATCH_INDEX
+from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
 from reseed.artifacts.raw import RawSource, write_raw
 
@@ -23,7 +23,9 @@ NAMES = {"N": "No-Deploy", "C": "Coral", "D": "Deploy", ".": ""}
 SURE = {"CD": 0.95, "DC": 0.9, "ND": 0.8}
 
 
-def write_run(folder: Path, *, synthetic: bool = True, frame_labels: bool = True, alpha: str = "auto") -> None:
+def write_run(
+    folder: Path, *, synthetic: bool = True, frame_labels: bool = True, alpha: str = "auto", kind: str = "grid"
+) -> None:
     """Write everything that the stages aggregate and evaluate read."""
     frames, labels, patches, index = [], [], [], []
     for site, (split, shots) in SITES.items():
@@ -44,8 +46,22 @@ def write_run(folder: Path, *, synthetic: bool = True, frame_labels: bool = True
     PATCH_PREDICTIONS.write(PATCH_PREDICTIONS.frame(patches), data / "predictions/patches.csv")
     PATCH_INDEX.write(PATCH_INDEX.frame(index), data / "patches/index.csv")
     np.save(data / "patches/patches.npy", np.arange(len(index), dtype=np.uint8).repeat(8 * 8 * 3).reshape(-1, 8, 8, 3))
-    kind = "demo" if synthetic else "folder"
-    source = RawSource("demo", kind, "", "survey", "ab" * 32, 10, 8, "Apache-2.0", pinned=False, synthetic=synthetic)
+    said = [
+        patch | {"annotator": "A", "label": patch["gold"], "purity": 1.0, "kind": kind, "gold": 1} for patch in patches
+    ]
+    PATCH_LABELS.write(PATCH_LABELS.frame([row for row in said if row["label"]]), data / "patches/labels.csv")
+    source = RawSource(
+        "demo",
+        "demo" if synthetic else "folder",
+        "",
+        "survey",
+        "ab" * 32,
+        10,
+        8,
+        "Apache-2.0",
+        pinned=False,
+        synthetic=synthetic,
+    )
     write_raw([source], data / "raw.json")
     write_text(
         folder / "plots/training.csv",

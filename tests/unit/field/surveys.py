@@ -7,9 +7,17 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from reseed.params.catalog import CatalogParams
+
 WIDTH, HEIGHT = 70, 40
 
 LOG_HEADER = "filename_string,latitude,longitude,ping_depth,pressure_depth,time_secs"
+
+
+def catalog_params(**changes: object) -> CatalogParams:
+    values = {"annotator": "auto", "max_pixels": 1_000_000, "strict": False, "max_quarantined_pct": 90.0}
+    values |= {"on_conflict": "error", "label_map": "label_map.yaml", "unmapped": "error", "weak_labels": False}
+    return CatalogParams.model_validate(values | {"grid_rows": 4, "grid_cols": 7} | changes)
 
 
 def picture(seed: int = 0, width: int = WIDTH, height: int = HEIGHT) -> Image.Image:

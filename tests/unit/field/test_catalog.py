@@ -14,10 +14,9 @@ from reseed.artifacts.raw import RawSource
 from reseed.errors import ReseedError, SourceError, TableError
 from reseed.field import sources
 from reseed.field.catalog import Catalog, build_catalog, summary
-from reseed.params.catalog import CatalogParams
-from tests.unit.field.surveys import HEIGHT, WIDTH, encoded, picture, reefscan_exif, write_survey
+from tests.unit.field.surveys import HEIGHT, WIDTH, catalog_params, encoded, picture, reefscan_exif, write_survey
 
-PARAMS = CatalogParams(annotator="A", max_pixels=1_000_000, strict=False, max_quarantined_pct=90.0)
+PARAMS = catalog_params(annotator="A")
 
 
 def _source(name: str = "src", **changes: object) -> RawSource:

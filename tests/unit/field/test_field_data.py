@@ -10,7 +10,7 @@ from reseed.artifacts.raw import RawSource
 from reseed.field.catalog import Catalog, build_catalog
 from reseed.field.delimited import read_text_table
 from reseed.field.geotag import facts_from_log, read_exif
-from reseed.params.catalog import CatalogParams
+from tests.unit.field.surveys import catalog_params
 
 FOLDER = os.environ.get("RESEED_FIELD_DATA", "")
 pytestmark = [
@@ -22,7 +22,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def catalog() -> Catalog:
     source = RawSource("reefscan", "folder", "x", "survey", "0" * 64, 1, 1, "unknown", pinned=False, synthetic=False)
-    params = CatalogParams(annotator="A", max_pixels=100_000_000, strict=True, max_quarantined_pct=0.0)
+    params = catalog_params(annotator="A", max_pixels=100_000_000, strict=True, max_quarantined_pct=0.0)
     return build_catalog([source], Path(FOLDER), params)
 
 

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from reseed.errors import TableError
 from reseed.field.delimited import Row, TextTable, read_text_table
-from reseed.field.labels import FrameFinder, Labels, read_labels
+from reseed.field.frame_finder import FrameFinder
+from reseed.field.label_tables import read_labels
+from reseed.field.labels import Labels
 
 GRID = "frame,grid_rows,grid_cols,row,col,label,annotator\n"
 RECT = "frame,x0,y0,x1,y1,label,annotator\n"
@@ -94,10 +96,12 @@ def test_duplicates_are_merged_and_counted() -> None:
         "annotation_kept": 2,
         "annotation_duplicates_merged": 1,
         "annotation_of_quarantined_frames_dropped": 0,
+        "annotation_contradictions_dropped": 0,
         "frame_label_rows": 2,
         "frame_label_kept": 1,
         "frame_label_duplicates_merged": 1,
         "frame_label_of_quarantined_frames_dropped": 0,
+        "frame_label_contradictions_dropped": 0,
     }
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from collections.abc import Callable
@@ -347,9 +348,10 @@ except SourceError as error:
 @pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
 @pytest.mark.parametrize("locked", ["folder", "file", "archive", "target"])
 def test_permission_denied_is_one_clear_line(survey: Path, archive: Path, locked: str) -> None:
-    for path in survey.parents[:3]:  # pytest closes its temporary folders to other users
-        path.chmod(0o755)
     here = Path.cwd()
+    for path in [*survey.parents, *here.parents]:  # pytest closes its temporary folders to other users
+        if path.is_relative_to(Path(tempfile.gettempdir()).resolve()) and path.stat().st_uid == os.getuid():
+            path.chmod(path.stat().st_mode | 0o055)
     here.chmod(0o777)
     what = {"folder": survey / "drop_1", "file": next(survey.rglob("*.jpg")), "archive": archive, "target": here}
     params(entry("archive", str(archive)) if locked == "archive" else entry("folder", str(survey)))

@@ -18,8 +18,8 @@ from reseed.figures.by_site import site_figure
 from reseed.figures.confusion import confusion_figure
 from reseed.figures.contact_sheet import contact_sheet, pick_frames
 from reseed.figures.mistakes import mistakes_figure, short_id
-from reseed.figures.notice import SYNTHETIC_NOTICE
-from reseed.figures.style import counted, png_bytes
+from reseed.figures.notice import SYNTHETIC_NOTICE, WEAK_NOTICE
+from reseed.figures.style import counted, marked, png_bytes
 from reseed.figures.training import training_figure
 
 COUNTS = np.array([[187, 29, 17], [21, 132, 18], [25, 11, 103]])
@@ -257,3 +257,17 @@ def test_counts_agree_with_their_noun() -> None:
     assert counted(1, "test patch") == "1 test patch"
     assert counted(4480, "test patch") == "4,480 test patches"
     assert counted(0, "frame") == "0 frames"
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_a_notice_is_written_above_and_moves_nothing_else(name: str) -> None:
+    plain, figure = DRAW[name](True), marked(DRAW[name](True), [WEAK_NOTICE])
+    height = plain.get_size_inches()[1]
+    assert figure.get_size_inches()[1] == pytest.approx(height + 0.32)
+    assert WEAK_NOTICE in texts(figure)
+    assert SYNTHETIC_NOTICE in texts(figure)
+    for before, after in zip(plain.axes, figure.axes, strict=True):
+        edges = [ax.get_position(original=True).bounds for ax in (before, after)]
+        assert edges[1][1] * (height + 0.32) == pytest.approx(edges[0][1] * height)
+        assert edges[1][3] * (height + 0.32) == pytest.approx(edges[0][3] * height)
+    assert png_bytes(marked(DRAW[name](True), [])) == png_bytes(DRAW[name](True))

@@ -117,8 +117,12 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         index.append({"patch_id": patch_id, "frame_id": frame_id, "row": row, "col": col} | corners)
         name = "" if patch % 10 == 7 else CLASSES[classes[patch]]
         if patch % 10 != 9:
-            labels.append({"patch_id": patch_id, "annotator": "A", "label": name, "purity": 1.0, "gold": 1})
-        labels.append({"patch_id": patch_id, "annotator": "B", "label": "Coral", "purity": 1.0, "gold": 0})
+            labels.append(
+                {"patch_id": patch_id, "annotator": "A", "label": name, "purity": 1.0, "kind": "grid", "gold": 1}
+            )
+        labels.append(
+            {"patch_id": patch_id, "annotator": "B", "label": "Coral", "purity": 1.0, "kind": "grid", "gold": 0}
+        )
     frames: list[dict[str, object]] = [
         {"frame_id": f"demo/s{i}/é {i}.jpg", "group": f"s{i}", "split": split} for i, split in enumerate(splits)
     ]

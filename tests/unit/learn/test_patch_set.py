@@ -22,7 +22,7 @@ SPLITS = SPLITS_TABLE.frame(
 
 
 def label(patch_id: str, name: str, annotator: str = "A", gold: int = 1) -> dict[str, object]:
-    return {"patch_id": patch_id, "annotator": annotator, "label": name, "purity": 1.0, "gold": gold}
+    return {"patch_id": patch_id, "annotator": annotator, "label": name, "purity": 1.0, "kind": "grid", "gold": gold}
 
 
 def labels(*rows: dict[str, object]) -> pd.DataFrame:

@@ -7,12 +7,13 @@ from reseed.errors import TableError
 from reseed.field.images import Images, examine_images
 from reseed.field.inventory import Inventory, take_inventory
 from reseed.field.layouts.survey import read_survey
-from tests.unit.field.surveys import encoded, picture, write_survey
+from reseed.params.catalog import CatalogParams
+from tests.unit.field.surveys import catalog_params, encoded, picture, write_survey
 
 
-def _examined(root: Path, source: str = "src") -> tuple[Inventory, Images]:
+def _examined(root: Path, source: str = "src") -> tuple[Inventory, Images, CatalogParams]:
     inventory = take_inventory(source, root)
-    return inventory, examine_images(inventory, 1_000_000)
+    return inventory, examine_images(inventory, 1_000_000), catalog_params()
 
 
 def _put(path: Path, kind: str = "JPEG") -> None:
@@ -32,6 +33,7 @@ def test_site_sequence_and_log(tmp_path: Path) -> None:
     assert reading.counts == {
         "photo_log_rows": 6,
         "photo_log_duplicates_merged": 0,
+        "photo_log_contradictions_dropped": 0,
         "photo_log_rows_without_image": 2,
         "images_without_photo_log_row": 0,
         "images_without_photo_log": 0,
@@ -95,10 +97,10 @@ def test_what_operating_systems_leave_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "drop_1" / "._photo_log.csv").write_bytes(b"\0\5\x16\7")
     (tmp_path / "__MACOSX" / "drop_1").mkdir(parents=True)
     (tmp_path / "__MACOSX" / "drop_1" / "x.jpg").write_bytes(b"\0\5\x16\7")
-    inventory, images = _examined(tmp_path)
+    inventory, images, params = _examined(tmp_path)
     assert not images.quarantined
     assert len(inventory.system) == 3
-    read_survey(inventory, images)
+    read_survey(inventory, images, params)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"site": 7}', '"Erub"'])
