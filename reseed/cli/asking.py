@@ -36,7 +36,7 @@ def add_bootstrap(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=not_negative, default=SEED, metavar="N", help=f"default: {SEED}")
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
+def add_json(parser: argparse._ActionsContainer) -> None:
     """Declare `--json`."""
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 
