@@ -41,14 +41,14 @@ def test_compare_commits_and_experiments(clone: Clone) -> None:
     clone.set_params(split__group_by="frame", train__epochs=2)
     clone.dvc("repro")
     first = clone.commit("Split by frame")
-    clone.edit("README.md", "# ", "# A note on ")
+    clone.edit("CONTRIBUTING.md", "# Contributing", "# How to contribute")
     clone.commit("Note")
     same = report(clone, "compare", first[:9], "main")
     for name in ("patch.macro_f1", "frame.accuracy"):
         assert [row(same, name)[key] for key in ("difference", "p")] == [0.0, 1.0]
     assert same["same_test_set"] is True
     assert same["flips"] == same["params"] == same["code"]["files"] == []
-    assert same["code"]["other_files"] == ["README.md"]
+    assert same["code"]["other_files"] == ["CONTRIBUTING.md"]
 
     # An oracle instead of the network: a planted improvement, as an experiment.
     line = "    PATCH_PREDICTIONS.write("

@@ -179,8 +179,12 @@ def _frame(run: Reef, frame: str) -> dict[str, object]:
 
 
 def _table(table: Table, rows: list[dict[str, object]]) -> pd.DataFrame:
-    empty = {column.name: "" if column.kind == "text" else 0 for column in table.columns}
-    return table.frame([empty | row for row in rows])
+    return table.frame([blank(table) | row for row in rows])
+
+
+def blank(table: Table) -> dict[str, object]:
+    """Return a row of empty texts and zeros."""
+    return {column.name: "" if column.kind == "text" else 0 for column in table.columns}
 
 
 def _rectangle(patch: str, index: int) -> dict[str, object]:
