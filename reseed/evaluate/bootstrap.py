@@ -180,7 +180,7 @@ def paired_differences(
 
 
 def _filled(tables: NDArray[Any]) -> NDArray[Any]:
-    return tables[tables.reshape(len(tables), -1).any(axis=1)]
+    return tables[tables.any(axis=tuple(range(1, tables.ndim)))]
 
 
 def _values(score: Score, sums: NDArray[np.float64]) -> Shares:

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from reseed.classes import CLASSES, DECISIONS
 from reseed.evaluate.bootstrap import Interval, Score, cluster_counts, intervals
 from reseed.evaluate.confusion import Counts, accuracy, class_scores, confusion_counts, macro_f1
-from reseed.evaluate.percent import percent
-from reseed.evaluate.summary import class_key
+from reseed.evaluate.percent import class_key, percent
 
 Task = Literal["patch", "frame"]
 PATCH: Final = "patch"
