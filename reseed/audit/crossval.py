@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reseed.artifacts.predictions import FRAME_PREDICTIONS
 from reseed.artifacts.splits import TEST, TRAIN, VAL
-from reseed.classes import CLASSES, DECISIONS, DEPLOY, NO_DEPLOY
-from reseed.decide.aggregate import FrameCounts, count_patches
-from reseed.decide.alpha import alpha_grid, choose, decisions, decisions_over, exact
+from reseed.classes import CLASSES, DECISIONS
+from reseed.decide.aggregate import LOGISTIC, FrameCounts, count_patches, frame_table
+from reseed.decide.alpha import alpha_grid, choose, decisions_over, exact
+from reseed.decide.logistic import logistic_decisions
 from reseed.errors import ReseedError
 from reseed.evaluate.alpha_curve import alpha_curve
 from reseed.evaluate.confusion import Counts, confusion_counts
@@ -67,7 +69,7 @@ class FoldResult:
         train_frames: Frames trained on.
         val_frames: Frames that chose epoch and alpha.
         predictions: PATCH_PREDICTIONS columns, the patches of the held-out group.
-        decisions: frame_id, decision, gold, alpha of its frames; empty if there is no alpha.
+        decisions: Table FRAME_PREDICTIONS, its frames; empty if there is no alpha.
     """
 
     group: str
@@ -125,7 +127,7 @@ def _run(packed: Packed, fold: Fold, params: FoldParams, start: State) -> FoldRe
     alpha = _alpha(counts, params.aggregate)
     held_out = predictions[predictions["split"] == TEST].reset_index(drop=True)
     labelled = held_out[held_out["gold"] != ""]
-    decided = _decide(counts, alpha)
+    decided = _decide(packed, predictions, counts, alpha, params.aggregate.rule)
     known = decided[decided["gold"] != ""]
     held = {split: sum(value == split for value in fold.splits.values()) for split in (TRAIN, VAL)}
     return FoldResult(
@@ -175,16 +177,12 @@ def _alpha(counts: FrameCounts, params: AggregateParams) -> Fraction | None:
     return choose(grid, curve.scores.macro_f1)
 
 
-def _decide(counts: FrameCounts, alpha: Fraction | None) -> pd.DataFrame:
-    mask = counts.split == TEST
+def _decide(
+    packed: Packed, predictions: pd.DataFrame, counts: FrameCounts, alpha: Fraction | None, rule: str
+) -> pd.DataFrame:
+    """Return the decisions on the held-out frames, as stage aggregate takes them."""
     if alpha is None:
-        return pd.DataFrame(columns=["frame_id", "decision", "gold", "alpha"])
-    deploys = decisions(counts.deploy_count[mask], counts.n_patches[mask], alpha)
-    return pd.DataFrame(
-        {
-            "frame_id": counts.frame_id[mask],
-            "decision": np.where(deploys, DEPLOY, NO_DEPLOY).astype(object),
-            "gold": counts.gold[mask],
-            "alpha": float(alpha),
-        }
-    )
+        return FRAME_PREDICTIONS.frame([])
+    logistic = logistic_decisions(predictions, packed.index, counts) if rule == LOGISTIC else None
+    decided = frame_table(counts, alpha, rule, logistic)
+    return decided[decided["split"] == TEST].reset_index(drop=True)

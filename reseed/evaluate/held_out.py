@@ -10,9 +10,8 @@ from reseed.artifacts.table import Column
 from reseed.classes import CLASSES
 from reseed.evaluate.bootstrap import intervals
 from reseed.evaluate.confusion import Counts
-from reseed.evaluate.percent import percent, percent_if, percent_or_nan
+from reseed.evaluate.percent import class_key, percent, percent_if, percent_or_nan
 from reseed.evaluate.scoring import FRAME, PATCH, SCORES, Task, as_intervals
-from reseed.evaluate.summary import class_key
 
 HELD_OUT: Final = (
     Column("group", "text", "the group that was held out"),

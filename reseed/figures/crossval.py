@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from reseed.classes import CLASS_COLOURS, CLASSES
-from reseed.evaluate.summary import class_key
+from reseed.evaluate.percent import class_key
 from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, score, styled, together
 
 _WIDTH_IN, _ROW_IN = 7.2, 0.55

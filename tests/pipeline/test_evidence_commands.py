@@ -4,7 +4,9 @@ import json
 import sys
 from typing import Any
 
+import pandas as pd
 import pytest
+from ruamel.yaml import YAML
 
 from tests.pipeline.clone import Clone, stages_run
 
@@ -41,6 +43,7 @@ def test_compare_commits_and_experiments(clone: Clone) -> None:
     clone.set_params(split__group_by="frame", train__epochs=2)
     clone.dvc("repro")
     first = clone.commit("Split by frame")
+    grouped_scores_are_those_of_the_metrics(clone)
     clone.edit("CONTRIBUTING.md", "# Contributing", "# How to contribute")
     clone.commit("Note")
     same = report(clone, "compare", first[:9], "main")
@@ -77,6 +80,19 @@ def test_compare_commits_and_experiments(clone: Clone) -> None:
     assert other["test_set_differences"]["test_frames_of_a_only"]
     assert row(other, "patch.macro_f1")["p"] == other["mcnemar"]["p"] == "n/a"
     assert {change["key"] for change in other["params"]} == {"split.seed", "train.epochs"}
+
+
+def grouped_scores_are_those_of_the_metrics(clone: Clone) -> None:
+    groups = pd.read_csv(clone.root / "data/catalog/splits.csv")[["frame_id", "group"]]
+    patches = pd.read_csv(clone.root / PATCHES, keep_default_na=False).merge(groups, on="frame_id")
+    patches.to_csv(clone.root.parent / "grouped.csv", index=False)
+    params = YAML(typ="safe").load(clone.root / "params.yaml")["evaluate"]
+    settings = ["--resamples", str(params["resamples"]), "--seed", str(params["seed"]), "--where", "split=test"]
+    found = report(clone, "score", PATCHES, str(clone.root.parent / "grouped.csv"), *settings)
+    interval = found["intervals"]["macro_f1"]
+    metrics = clone.json("metrics/metrics.json")["patch"]
+    assert (interval["low"], interval["high"]) == (metrics["macro_f1_low"], metrics["macro_f1_high"])
+    assert interval["clusters"] >= 5
 
 
 def test_compare_fetches_from_the_remote_and_names_what_is_nowhere(clone: Clone) -> None:

@@ -178,6 +178,25 @@ def test_without_frame_labels_and_with_a_number_for_alpha(
     assert json.loads(capsys.readouterr().out)["folds"][0]["alpha"] == 0.25
 
 
+def test_the_logistic_rule_is_fitted_on_the_validation_frames_of_each_fold(
+    stubbed: list[object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_params(aggregate={"rule": "logistic"})
+    labels = FRAME_LABELS.read(Path("data/catalog/frame_labels.csv"))
+    first = {"frame_id": "reef/s0/f0.jpg", "annotator": "A", "label": "No-Deploy", "gold": 1}
+    labels = pd.concat([FRAME_LABELS.frame([first]), labels])
+    FRAME_LABELS.write(labels, Path("data/catalog/frame_labels.csv"))
+    # Every validation site has one frame of each decision, and both look the same: an even chance, so No-Deploy.
+    assert main(["crossval", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["frame"]
+    assert (found["n"], found["accuracy"], found["deploy_recall"]) == (12, 50.0, 0.0)
+    labels["label"] = "Deploy"
+    FRAME_LABELS.write(labels, Path("data/catalog/frame_labels.csv"))
+    capsys.readouterr()
+    assert main(["crossval"]) == 2
+    assert "with s0 held out: aggregate.rule is logistic, but the labelled validation frames" in capsys.readouterr().err
+
+
 def test_too_few_sites_and_a_class_that_only_one_site_has(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     labels = PATCH_LABELS.read(Path("data/patches/labels.csv"))
     elsewhere = ~labels["patch_id"].str.contains("/s2/")
