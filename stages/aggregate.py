@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from reseed.artifacts.annotations import FRAME_LABELS
+from reseed.artifacts.patches import PATCH_INDEX
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.splits import VAL
 from reseed.decide.aggregate import FrameCounts, count_patches, frame_table
 from reseed.decide.alpha import alpha_grid, choose, decisions_over, exact
+from reseed.decide.logistic import logistic_decisions
 from reseed.errors import TableError
 from reseed.evaluate.alpha_curve import alpha_curve
 from reseed.evaluate.metrics import decision_indices
@@ -19,6 +21,7 @@ from stages.runner import parse_arguments, run_stage
 
 PATCHES = Path("data/predictions/patches.csv")
 LABELS = Path("data/catalog/frame_labels.csv")
+INDEX = Path("data/patches/index.csv")
 FRAMES = Path("data/predictions/frames.csv")
 
 
@@ -26,9 +29,11 @@ def main(argv: list[str] | None = None) -> None:
     """Read the predictions, settle alpha, write the decisions."""
     parse_arguments(__doc__, argv)
     params = load_section(Path("params.yaml"), "aggregate", AggregateParams)
-    counts = count_patches(PATCH_PREDICTIONS.read(PATCHES), FRAME_LABELS.read(LABELS))
+    predictions = PATCH_PREDICTIONS.read(PATCHES)
+    counts = count_patches(predictions, FRAME_LABELS.read(LABELS))
     alpha = chosen_on_validation(counts) if params.alpha == "auto" else exact(params.alpha)
-    FRAME_PREDICTIONS.write(frame_table(counts, alpha), FRAMES)
+    logistic = logistic_decisions(predictions, PATCH_INDEX.read(INDEX), counts)
+    FRAME_PREDICTIONS.write(frame_table(counts, alpha, params.rule, logistic), FRAMES)
 
 
 def chosen_on_validation(counts: FrameCounts) -> Fraction:

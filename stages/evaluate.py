@@ -1,22 +1,24 @@
-"""Stage evaluate: how good is it? Writes the scores, the tables behind the plots, and the pictures."""
+"""Stage evaluate: how good is it, and how sure are we? Writes the scores, the tables behind the plots, the pictures."""
 
 from pathlib import Path
 
 import numpy as np
 
-from reseed.artifacts.files import new_folder, write_json, write_text
+from reseed.artifacts.annotations import FRAME_LABELS
+from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
+from reseed.artifacts.files import read_json, write_folder, write_json, write_text
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.raw import read_raw
+from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.artifacts.training import TRAINING_CURVE
 from reseed.decide.alpha import alpha_grid, decisions_over
-from reseed.evaluate.by_site import BY_SITE, by_site
 from reseed.evaluate.details import describe
-from reseed.evaluate.evidence import Evidence, gather, with_kinds
+from reseed.evaluate.evidence import Context, Evidence, gather, with_kinds
 from reseed.evaluate.mistakes import confident_mistakes, patch_rows
 from reseed.evaluate.percent import score_csv
-from reseed.evaluate.plots import PLOT_TABLES
+from reseed.evaluate.plots import TABLES
 from reseed.evaluate.summary import summarise
 from reseed.figures.report import PICTURES, ReportData, notices
 from reseed.figures.style import marked, png_bytes
@@ -24,36 +26,34 @@ from reseed.params.evaluate import EvaluateParams
 from reseed.params.load import load_section
 from stages.runner import parse_arguments, run_stage
 
-DATA, METRICS, PLOTS = Path("data"), Path("metrics"), Path("plots")
+DATA, SAID = Path("data"), Path("data/predictions")
 
 
 def main(argv: list[str] | None = None) -> None:
     """Read the predictions, score and draw them, then write."""
     parse_arguments(__doc__, argv)
-    params = load_section(Path("params.yaml"), "evaluate", EvaluateParams)
-    evidence = read_evidence()
-    mistakes = confident_mistakes(evidence, params.mistakes)
+    evidence = read_evidence(load_section(Path("params.yaml"), "evaluate", EvaluateParams))
+    mistakes = confident_mistakes(evidence, evidence.context.settings.mistakes)
     packed = np.load(DATA / "patches/patches.npy", mmap_mode="r")
     pictures = packed[patch_rows(mistakes, PATCH_INDEX.read(DATA / "patches/index.csv"), len(packed))]
-    report = ReportData(evidence, mistakes, pictures, TRAINING_CURVE.read(PLOTS / "training.csv"))
-    with new_folder(PLOTS / "figures") as folder:
-        for name, draw in PICTURES.items():
-            (folder / f"{name}.png").write_bytes(png_bytes(marked(draw(report), notices(report))))
-    write_json(METRICS / "metrics.json", summarise(evidence))
-    write_json(METRICS / "details.json", describe(evidence))
-    write_text(METRICS / "by_site.csv", score_csv(by_site(evidence), BY_SITE))
-    for name, table in PLOT_TABLES.items():
-        write_text(PLOTS / f"{name}.csv", score_csv(table.build(evidence), table.columns))
+    report = ReportData(evidence, mistakes, pictures, TRAINING_CURVE.read(Path("plots/training.csv")))
+    drawn = {name: marked(draw(report), notices(report)) for name, draw in PICTURES.items()}
+    write_folder(Path("plots/figures"), {f"{name}.png": png_bytes(figure) for name, figure in drawn.items()})
+    write_json(Path("metrics/metrics.json"), summarise(evidence))
+    write_json(Path("metrics/details.json"), describe(evidence))
+    for name, table in TABLES.items():
+        write_text(Path(f"{name}.csv"), score_csv(table.build(evidence), table.columns))
 
 
-def read_evidence() -> Evidence:
-    """Read predictions, catalog and sources, and decide every frame at every alpha."""
-    labels = PATCH_LABELS.read(DATA / "patches/labels.csv")
-    patches = with_kinds(PATCH_PREDICTIONS.read(DATA / "predictions/patches.csv"), labels)
-    frames, grid = FRAME_PREDICTIONS.read(DATA / "predictions/frames.csv"), alpha_grid()
-    deploys = decisions_over(frames["deploy_count"].to_numpy(), frames["n_patches"].to_numpy(), grid)
+def read_evidence(settings: EvaluateParams) -> Evidence:
+    """Read predictions and everything they are scored against."""
+    tables = (SPLITS_TABLE.read(DATA / "catalog/splits.csv"), CONDITIONS.read(SAID / "conditions.csv"))
+    labels = (PATCH_LABELS.read(DATA / "patches/labels.csv"), FRAME_LABELS.read(DATA / "catalog/frame_labels.csv"))
+    answers, calibration = BASELINE_PREDICTIONS.read(SAID / "baselines.csv"), read_json(SAID / "calibration.json")
+    context = Context(settings, *tables, answers, *labels, calibration, decisions_over)
     catalog, sources = FRAMES.read(DATA / "catalog/frames.csv"), read_raw(DATA / "raw.json")
-    return gather(patches, frames, catalog, sources, grid, deploys)
+    patches, frames = PATCH_PREDICTIONS.read(SAID / "patches.csv"), FRAME_PREDICTIONS.read(SAID / "frames.csv")
+    return gather(with_kinds(patches, labels[0]), frames, catalog, sources, alpha_grid(), context)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,13 @@ def new_folder(path: Path) -> Iterator[Path]:
         remove(part)
 
 
+def write_folder(path: Path, files: dict[str, bytes]) -> None:
+    """Write files by name to a new folder that takes the place of `path`."""
+    with new_folder(path) as folder:
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
+
+
 def remove(path: Path) -> None:
     """Remove a file, link or folder if it is there; a link's target stays."""
     if path.is_symlink() or path.is_file():

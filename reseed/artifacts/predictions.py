@@ -25,9 +25,12 @@ FRAME_PREDICTIONS = Table(
         Column("coral_count", "int", "patches predicted Coral"),
         Column("deploy_ratio", "float", "deploy_count / n_patches, for people; decisions use the counts"),
         Column("coral_cover", "float", "coral_count / n_patches"),
-        Column("decision", "text", "Deploy if deploy_count / n_patches > alpha, else No-Deploy"),
+        Column("decision", "text", "Deploy or No-Deploy, by aggregate.rule"),
         Column("gold", "text", "reference decision; empty if the frame has no label"),
         Column("alpha", "float", "threshold used"),
+        Column("rule", "text", "ratio or logistic: which of the next two columns is the decision"),
+        Column("ratio_decision", "text", "Deploy if deploy_count / n_patches > alpha, else No-Deploy"),
+        Column("logistic_decision", "text", "by the rule fitted on validation frames; empty if it cannot be fitted"),
     ),
     key=("frame_id",),
 )

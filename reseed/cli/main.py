@@ -10,8 +10,12 @@ from reseed.errors import EXIT_USER_ERROR, ReseedError
 # Command: what it does in one line. Its module reseed.cli.<command>, dashes as underscores, has
 # `add_arguments(parser)` and `run(arguments) -> int`, the exit code.
 COMMANDS: Final = {
+    "agree": "say how far two tables of labels agree, and which items are worth a second look",
     "check": "validate a parameter file in full, and see whether the sources are what was pulled and pinned",
+    "compare": "say whether B is better than A, how sure that is, and what changed: revisions or experiments",
+    "crossval": "hold every site or sequence out in turn: train on the others, predict it; table and figure",
     "pin": "print the digest of a source folder, archive or url, for pull.sources[].sha256",
+    "score": "score a table of predictions against a table of reference labels, with the code of the pipeline",
     "scores": "print the scores of the last run in a short table",
 }
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,9 @@ from reseed.artifacts.predictions import FRAME_PREDICTIONS
 from reseed.classes import CLASSES, CORAL, DECISIONS, DEPLOY, NO_DEPLOY
 from reseed.decide.alpha import decisions
 from reseed.errors import TableError
+
+RATIO: Final = "ratio"
+LOGISTIC: Final = "logistic"
 
 
 @dataclass(frozen=True)
@@ -74,17 +78,30 @@ def count_patches(predictions: pd.DataFrame, frame_labels: pd.DataFrame) -> Fram
     )
 
 
-def frame_table(counts: FrameCounts, alpha: Fraction) -> pd.DataFrame:
-    """Decide every frame at `alpha`.
+def frame_table(
+    counts: FrameCounts, alpha: Fraction, rule: str = RATIO, logistic: NDArray[np.bool_] | None = None
+) -> pd.DataFrame:
+    """Decide every frame.
 
     Args:
         counts: N frames.
-        alpha: Threshold, 0 to 1.
+        alpha: Threshold of the ratio rule, 0 to 1.
+        rule: `ratio` or `logistic`, which of the two decides.
+        logistic: (N,) True where the logistic rule says Deploy; None if it could not be fitted.
 
     Returns:
-        Table FRAME_PREDICTIONS, N rows; the ratios are for people, the decision comes from the counts.
+        Table FRAME_PREDICTIONS, N rows; the ratios are for people, the ratio rule decides by the counts.
+
+    Raises:
+        TableError: If the rule is logistic and could not be fitted.
     """
-    deploys = decisions(counts.deploy_count, counts.n_patches, alpha)
+    if rule == LOGISTIC and logistic is None:
+        raise TableError(
+            "aggregate.rule is logistic, but the labelled validation frames do not have both decisions to fit it on; "
+            "set aggregate.rule to ratio, or label more validation frames"
+        )
+    by_ratio = _names(decisions(counts.deploy_count, counts.n_patches, alpha))
+    by_logistic = np.full(len(by_ratio), "", dtype=object) if logistic is None else _names(logistic)
     table = pd.DataFrame(
         {
             "frame_id": counts.frame_id,
@@ -94,12 +111,19 @@ def frame_table(counts: FrameCounts, alpha: Fraction) -> pd.DataFrame:
             "coral_count": counts.coral_count,
             "deploy_ratio": counts.deploy_count / counts.n_patches,
             "coral_cover": counts.coral_count / counts.n_patches,
-            "decision": np.where(deploys, DEPLOY, NO_DEPLOY).astype(object),
+            "decision": by_logistic if rule == LOGISTIC else by_ratio,
             "gold": counts.gold,
             "alpha": float(alpha),
+            "rule": rule,
+            "ratio_decision": by_ratio,
+            "logistic_decision": by_logistic,
         }
     )
     return table[FRAME_PREDICTIONS.names]
+
+
+def _names(deploys: NDArray[np.bool_]) -> NDArray[np.object_]:
+    return np.where(deploys, DEPLOY, NO_DEPLOY).astype(object)
 
 
 def _count(predictions: pd.DataFrame, name: str) -> NDArray[np.int64]:

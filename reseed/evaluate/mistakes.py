@@ -7,9 +7,7 @@ from numpy.typing import NDArray
 from reseed.artifacts.splits import TEST
 from reseed.classes import CLASS_INDEX
 from reseed.errors import TableError
-from reseed.evaluate.evidence import Evidence
-
-PROBABILITIES = ["p_no_deploy", "p_coral", "p_deploy"]
+from reseed.evaluate.evidence import PROBABILITIES, Evidence
 
 
 def confident_mistakes(evidence: Evidence, count: int) -> pd.DataFrame:

@@ -18,6 +18,11 @@ NOT_AVAILABLE: Final = "n/a"
 Fraction = float | NDArray[np.float64]
 
 
+def class_key(name: str) -> str:
+    """Return a class name as it stands in keys and column names: `no_deploy`, `coral`, `deploy`."""
+    return name.lower().replace("-", "_")
+
+
 def percent(fraction: Fraction) -> float:
     """Return a fraction as percent, rounded to 4 decimals."""
     return round(100.0 * float(fraction), DECIMALS)

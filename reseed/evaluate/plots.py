@@ -1,4 +1,4 @@
-"""The tables behind `dvc plots`: confusion of patches and frames, and the alpha curve."""
+"""The tables of scores by place and condition, and those behind `dvc plots`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,8 +10,13 @@ import pandas as pd
 from reseed.artifacts.splits import TEST, VAL
 from reseed.artifacts.table import Column
 from reseed.evaluate.alpha_curve import AlphaCurve
+from reseed.evaluate.by_site import BY_SEQUENCE, BY_SITE, by_sequence, by_site
+from reseed.evaluate.calibration import BINS
+from reseed.evaluate.conditions import BY_CONDITION, by_condition
 from reseed.evaluate.confusion import Shares
-from reseed.evaluate.evidence import Evidence
+from reseed.evaluate.coral_cover import CORAL_COVER, coral_cover
+from reseed.evaluate.costs import expected_costs
+from reseed.evaluate.evidence import Evidence, split_reliability
 
 CONFUSION: Final = (
     Column("actual", "text", "reference"),
@@ -25,6 +30,21 @@ ALPHA_CURVE: Final = (
     Column("deploy_precision", "float", "Deploy precision on test frames (percent)"),
     Column("deploy_recall", "float", "Deploy recall on test frames (percent)"),
     Column("validation_macro_f1", "float", "macro F1 over the two decisions on validation frames (percent)"),
+    Column("validation_accuracy", "float", "accuracy on validation frames (percent)"),
+    Column("validation_deploy_precision", "float", "Deploy precision on validation frames (percent)"),
+    Column("validation_deploy_recall", "float", "Deploy recall on validation frames (percent)"),
+    Column("cost", "float", "expected cost of a test frame, in the unit of evaluate.cost_*"),
+    Column("validation_cost", "float", "expected cost of a validation frame"),
+)
+
+RELIABILITY: Final = (
+    Column("from", "float", "lower edge of the bin of the highest probability, exclusive (percent)"),
+    Column("to", "float", "upper edge, inclusive (percent)"),
+    Column("n", "int", "labelled test patches in it"),
+    Column("confidence", "float", "their mean highest probability (percent)"),
+    Column("accuracy", "float", "share of them that is right (percent)"),
+    Column("accuracy_low", "float", "lower end of its 95 % interval; empty with fewer than 5 groups"),
+    Column("accuracy_high", "float", "upper end"),
 )
 
 
@@ -43,6 +63,7 @@ def frame_pairs(evidence: Evidence) -> pd.DataFrame:
 def alpha_table(evidence: Evidence) -> pd.DataFrame:
     """Return the frame scores at every alpha; columns ALPHA_CURVE, NaN where no frame is labelled."""
     test, validation = evidence.curve(TEST), evidence.curve(VAL)
+    prices = (evidence.context.settings.cost_false_deploy, evidence.context.settings.cost_missed_deploy)
     return pd.DataFrame(
         {
             "alpha": test.alphas,
@@ -51,23 +72,51 @@ def alpha_table(evidence: Evidence) -> pd.DataFrame:
             "deploy_precision": _percents(test, test.scores.deploy_precision),
             "deploy_recall": _percents(test, test.scores.deploy_recall),
             "validation_macro_f1": _percents(validation, validation.scores.macro_f1),
+            "validation_accuracy": _percents(validation, validation.scores.accuracy),
+            "validation_deploy_precision": _percents(validation, validation.scores.deploy_precision),
+            "validation_deploy_recall": _percents(validation, validation.scores.deploy_recall),
+            "cost": expected_costs(test, *prices),
+            "validation_cost": expected_costs(validation, *prices),
+        }
+    )
+
+
+def reliability_table(evidence: Evidence) -> pd.DataFrame:
+    """Return confidence against accuracy of the labelled test patches; columns RELIABILITY, NaN in an empty bin."""
+    found = split_reliability(evidence, TEST)
+    assert found is not None  # `gather` refuses a test split without labels
+    edges = np.linspace(0, 100, BINS + 1)
+    return pd.DataFrame(
+        {
+            "from": edges[:-1],
+            "to": edges[1:],
+            "n": found.n,
+            "confidence": 100 * found.confidence,
+            "accuracy": 100 * found.accuracy,
+            "accuracy_low": [100 * interval.low for interval in found.intervals],
+            "accuracy_high": [100 * interval.high for interval in found.intervals],
         }
     )
 
 
 @dataclass(frozen=True)
-class PlotTable:
-    """One table behind `dvc plots`: its columns, and how it is built."""
+class ScoreTable:
+    """One table of scores: its columns, and how it is built."""
 
     columns: tuple[Column, ...]
     build: Callable[[Evidence], pd.DataFrame]
 
 
-# One line per table: file name without `.csv`.
-PLOT_TABLES: Final[Mapping[str, PlotTable]] = {
-    "confusion_patches": PlotTable(CONFUSION, patch_pairs),
-    "confusion_frames": PlotTable(CONFUSION, frame_pairs),
-    "alpha_curve": PlotTable(ALPHA_CURVE, alpha_table),
+# One line per table: file without `.csv`.
+TABLES: Final[Mapping[str, ScoreTable]] = {
+    "metrics/by_site": ScoreTable(BY_SITE, by_site),
+    "metrics/by_sequence": ScoreTable(BY_SEQUENCE, by_sequence),
+    "metrics/by_condition": ScoreTable(BY_CONDITION, by_condition),
+    "plots/confusion_patches": ScoreTable(CONFUSION, patch_pairs),
+    "plots/confusion_frames": ScoreTable(CONFUSION, frame_pairs),
+    "plots/alpha_curve": ScoreTable(ALPHA_CURVE, alpha_table),
+    "plots/reliability": ScoreTable(RELIABILITY, reliability_table),
+    "plots/coral_cover": ScoreTable(CORAL_COVER, coral_cover),
 }
 
 

@@ -8,22 +8,21 @@ from reseed.classes import CLASSES
 from reseed.evaluate.confusion import accuracy, class_scores, macro_f1
 from reseed.evaluate.evidence import Evidence, frame_confusion, frames_per_split, patch_confusion
 from reseed.evaluate.frame_scores import frame_scores
-from reseed.evaluate.percent import percent, percent_if
+from reseed.evaluate.percent import class_key, percent, percent_if
+from reseed.evaluate.scoring import PATCH
 
 Value = float | int | bool | str
 
 
-def class_key(name: str) -> str:
-    """Return a class name as it stands in keys and column names: `no_deploy`, `coral`, `deploy`."""
-    return name.lower().replace("-", "_")
-
-
 def patch_summary(evidence: Evidence) -> dict[str, Value]:
-    """Score the labelled test patches: macro F1 first, then accuracy and the F1 of each class."""
+    """Score the labelled test patches: macro F1 first, with its interval, then accuracy and the F1 of each class."""
+    interval = evidence.scores[PATCH][TEST].intervals["macro_f1"]
     counts = patch_confusion(evidence.labelled_patches(TEST))
     each = class_scores(counts).f1
     return {
         "macro_f1": percent(macro_f1(counts)),
+        "macro_f1_low": percent_if(interval.low, interval.available),
+        "macro_f1_high": percent_if(interval.high, interval.available),
         "accuracy": percent(accuracy(counts)),
         "n": int(counts.sum()),
         **{f"{class_key(name)}_f1": percent(each[index]) for index, name in enumerate(CLASSES)},

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from reseed.artifacts.splits import TEST
 from reseed.classes import CLASS_COLOURS, CLASSES
-from reseed.evaluate.summary import class_key
+from reseed.evaluate.percent import class_key
 from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, score, styled, together
 
 # Below this many labelled patches one patch moves the macro F1 by several points.

@@ -74,6 +74,7 @@ def fit(
     val_rows: npt.NDArray[np.int64],
     params: TrainParams,
     start_state: dict[str, Tensor],
+    needed: tuple[int, ...] = tuple(range(len(CLASSES))),
 ) -> FitResult:
     """Train a network; the same arguments give the same network, bit for bit on one CPU.
 
@@ -84,20 +85,23 @@ def fit(
         val_rows: Positions that choose the epoch.
         params: Section `train`.
         start_state: Backbone tensors by name; empty for random weights.
+        needed: Classes that must have a training patch; the decisions of whole frames know no Coral.
 
     Raises:
-        ReseedError: If a class has no training patch or there is no validation patch.
+        ReseedError: If a needed class has no training patch or there is no validation patch.
         ModelError: If the loss or an output is no longer finite.
     """
     train_counts, val_counts = class_counts(labels[train_rows]), class_counts(labels[val_rows])
-    require_classes(train_counts, val_counts)
+    require_classes(train_counts, val_counts, needed)
     device = resolve_device(params.device, "train.device")
     with reproducible(params.threads, params.seed, device):
         network = Network(params.backbone, params.bn_momentum)
         if start_state:
             network.backbone.load_state_dict(start_state)
         network.to(device)
-        weights = inverse_class_weights(train_counts) if params.class_weights == "inverse" else np.ones(len(CLASSES))
+        weights = np.ones(len(CLASSES))
+        if params.class_weights == "inverse":
+            weights[list(needed)] = inverse_class_weights(train_counts[list(needed)])
         loss = make_loss(params.loss, params.gamma, torch.from_numpy(weights))
         history, state = _run_epochs(network, images, labels, (train_rows, val_rows), loss, params, device)
         network.load_state_dict(state)
@@ -106,18 +110,23 @@ def fit(
     return FitResult(network, device, tuple(history), best, train_counts, val_counts)
 
 
-def require_classes(train_counts: npt.NDArray[np.int64], val_counts: npt.NDArray[np.int64]) -> None:
+def require_classes(
+    train_counts: npt.NDArray[np.int64],
+    val_counts: npt.NDArray[np.int64],
+    needed: tuple[int, ...] = tuple(range(len(CLASSES))),
+) -> None:
     """Check that there is something to learn from and something to choose by.
 
     Args:
         train_counts: (3,) labelled training patches by class.
         val_counts: (3,) labelled validation patches by class.
+        needed: Classes that must have a training patch.
 
     Raises:
-        ReseedError: If a class has no training patch or there is no validation patch at all.
+        ReseedError: If a needed class has no training patch or there is no validation patch at all.
     """
-    if (train_counts == 0).any():
-        empty = " and ".join(name for name, count in zip(CLASSES, train_counts, strict=True) if count == 0)
+    if (train_counts[list(needed)] == 0).any():
+        empty = " and ".join(CLASSES[index] for index in needed if train_counts[index] == 0)
         raise ReseedError(
             f"no labelled training patch of class {empty}; labelled patches in split train: {_by_class(train_counts)}; "
             "label more frames, change split.seed or split.group_by, or lower extract.min_purity"

@@ -126,8 +126,28 @@ def predict_patches(
     Raises:
         ModelError: If an output is not a finite number.
     """
+    return prediction_rows(patches, softmax(patch_logits(network, images, batch_size, threads, device)))
+
+
+def patch_logits(
+    network: nn.Module, images: npt.NDArray[np.uint8], batch_size: int, threads: int, device: torch.device
+) -> npt.NDArray[np.float64]:
+    """Run the network over every patch exactly once; arguments as `predict_patches`.
+
+    Returns:
+        (N, 3) float64 logits.
+    """
     with reproducible(threads, 0, device):
-        probabilities = predict_probabilities(network.to(device), images, batch_size, device)
+        return predict_logits(network.to(device), images, batch_size, device)
+
+
+def prediction_rows(patches: PatchSet, probabilities: Probabilities) -> list[dict[str, object]]:
+    """Return the N rows of `PATCH_PREDICTIONS`.
+
+    Args:
+        patches: What is known of each of N patches.
+        probabilities: (N, 3) as `softmax` returns them.
+    """
     assert len(probabilities) == len(patches.patch_ids) == len(set(patches.patch_ids))  # each exactly once
     predicted = predicted_classes(probabilities)
     columns = zip(

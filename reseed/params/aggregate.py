@@ -12,6 +12,9 @@ ALPHA_DECIMALS = 6
 class AggregateParams(Section):
     """Section `aggregate`."""
 
+    rule: Literal["ratio", "logistic"] = Field(
+        description="ratio: share of Deploy patches against alpha; logistic: fitted on validation frames"
+    )
     alpha: float | Literal["auto"] = Field(description="share of Deploy patches above which a frame is Deploy")
 
     # One check for both forms: a union of types reports one problem for each of its members.

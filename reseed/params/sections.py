@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from reseed.errors import ParamsError
 from reseed.params.aggregate import AggregateParams
+from reseed.params.baselines import BaselinesParams
 from reseed.params.catalog import CatalogParams
 from reseed.params.demo import DemoParams
 from reseed.params.evaluate import EvaluateParams
@@ -23,6 +24,7 @@ SECTIONS: Final[dict[str, type[Section]]] = {
     "extract": ExtractParams,
     "train": TrainParams,
     "predict": PredictParams,
+    "baselines": BaselinesParams,
     "aggregate": AggregateParams,
     "evaluate": EvaluateParams,
 }

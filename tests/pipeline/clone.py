@@ -12,7 +12,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[2]
-STAGES = ("pull", "catalog", "split", "extract", "pretrained", "train", "predict", "aggregate", "evaluate")
+STAGES = ("pull", "catalog", "split", "extract", "pretrained", "train", "predict", "baselines", "aggregate", "evaluate")
 
 
 def environment() -> dict[str, str]:

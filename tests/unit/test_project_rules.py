@@ -20,7 +20,7 @@ PROFILES = sorted([ROOT / "params.yaml", *(ROOT / "params").glob("*.yaml")])
 # Stages that read a part of a section only: DVC reruns pretrained when these two change, not the whole of train.
 PARTS = {"pretrained": {"train.backbone", "train.weights"}}
 # Sections that a stage reads beside its own.
-BESIDE = {"pull": ["demo"]}
+BESIDE = {"pull": ["demo"], "baselines": ["train"]}
 
 
 def leaves(section: str) -> set[str]:

@@ -11,11 +11,13 @@ import pytest
 from reseed.artifacts.files import read_json, write_text
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.errors import TableError
+from reseed.params.evaluate import EvaluateParams
 from stages import aggregate, evaluate
 from tests.unit.evaluate.runs import write_run
 
 METRICS = Path("metrics/metrics.json")
 DETAILS = Path("metrics/details.json")
+SETTINGS = EvaluateParams(mistakes=2, resamples=100, seed=0, cost_false_deploy=3.0, cost_missed_deploy=1.0)
 
 
 @pytest.fixture
@@ -87,6 +89,8 @@ def test_metrics_by_hand(run: Path) -> None:
     assert score() == {
         "patch": {
             "macro_f1": round(100 * (6 / 9 + 8 / 10 + 10 / 11) / 3, 4),
+            "macro_f1_low": "n/a",  # 2 test groups
+            "macro_f1_high": "n/a",
             "accuracy": 80.0,
             "n": 15,
             "no_deploy_f1": 90.9091,
@@ -170,7 +174,7 @@ def test_twice_gives_the_same_bytes(drawn_run: Path) -> None:
         return {str(path): path.read_bytes() for path in sorted(found)}
 
     once = outputs()
-    assert len(once) == 3 + 4 + 6 + 1
+    assert len(once) == 5 + 6 + 6 + 1
     assert outputs() == once
 
 
@@ -190,6 +194,7 @@ def test_without_frame_labels_frame_scores_are_not_made_up(drawn_run: Path) -> N
         "unlabelled": 4,
         "scores": "n/a",
         "reason": "no frame of the test split has a reference decision",
+        "intervals": "n/a: 0 clusters; an interval needs at least 5",
     }
     assert pd.read_csv(drawn_run / "plots/alpha_curve.csv")["macro_f1"].isna().all()
     assert (drawn_run / "plots/figures/alpha_curve.png").exists()
@@ -220,7 +225,7 @@ def test_synthetic_training_frames_alone_do_not_mark_a_field_score(run: Path) ->
 
 def test_the_surest_mistake_leads_and_its_picture_is_its_own(run: Path) -> None:
     aggregate.main([])
-    evidence = evaluate.read_evidence()
+    evidence = evaluate.read_evidence(SETTINGS)
     mistakes = evaluate.confident_mistakes(evidence, 2)
     assert mistakes["patch_id"].tolist() == ["demo/Dory/Dory_0001.jpg#r001c001", "demo/Coil/Coil_0000.jpg#r000c001"]
     assert mistakes["probability"].tolist() == [0.95, 0.9]
@@ -264,5 +269,5 @@ def test_metrics_hold_only_what_dvc_shows(run: Path) -> None:
     score()
     groups = json.loads((run / METRICS).read_text())
     values = [value for group in groups.values() for value in group.values()]
-    assert len(values) == 18
+    assert len(values) == 20
     assert all(isinstance(value, int | float | str | bool) for value in values)

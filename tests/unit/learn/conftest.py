@@ -132,6 +132,9 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_json(tmp_path / "data/patches/geometry.json", GEOMETRY)
     np.save(tmp_path / "data/patches/patches.npy", draw_patches(classes, 32, seed=1))
     train = "".join(f"  {key}: {str(value).lower()}\n" for key, value in TRAIN_VALUES.items())
-    write_text(tmp_path / "params.yaml", f"train:\n{train}predict:\n  batch_size: 32\n  threads: 1\n  device: cpu\n")
+    write_text(
+        tmp_path / "params.yaml",
+        f"train:\n{train}predict:\n  batch_size: 32\n  threads: 1\n  device: cpu\n  calibrate: none\n",
+    )
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -28,19 +28,24 @@ def test_every_problem_comes_in_one_message_with_its_dotted_key_and_what_is_allo
 
 
 def test_a_missing_section_lists_its_keys(tmp_path: Path) -> None:
-    with pytest.raises(ParamsError, match="aggregate: missing section; needs alpha"):
+    with pytest.raises(ParamsError, match="aggregate: missing section; needs rule, alpha"):
         load_section(write(tmp_path, "extract: {}\n"), "aggregate", AggregateParams)
 
 
 @pytest.mark.parametrize(("text", "value"), [("1e-1", 0.1), ("0.3", 0.3), ("1", 1.0), ("auto", "auto")])
 def test_numbers_are_read_as_dvc_writes_them(tmp_path: Path, text: str, value: object) -> None:
-    assert load_section(write(tmp_path, f"aggregate: {{alpha: {text}}}\n"), "aggregate", AggregateParams).alpha == value
+    assert (
+        load_section(
+            write(tmp_path, f"aggregate: {{rule: ratio, alpha: {text}}}\n"), "aggregate", AggregateParams
+        ).alpha
+        == value
+    )
 
 
 @pytest.mark.parametrize("text", ["1.01", "-0.1", ".nan", "optimal", "null", "true"])
 def test_alpha_outside_its_range(tmp_path: Path, text: str) -> None:
     with pytest.raises(ParamsError, match=r"aggregate\.alpha"):
-        load_section(write(tmp_path, f"aggregate: {{alpha: {text}}}\n"), "aggregate", AggregateParams)
+        load_section(write(tmp_path, f"aggregate: {{rule: ratio, alpha: {text}}}\n"), "aggregate", AggregateParams)
 
 
 @pytest.mark.parametrize(("text", "message"), [("[1, 2]", "expected a mapping"), ("a: [", "not readable as YAML")])

@@ -36,6 +36,7 @@ predict:
   batch_size: 128
   threads: 2
   device: cpu
+  calibrate: none
 """
 
 

@@ -1,0 +1,154 @@
+"""`python -m reseed crossval`: hold every site or sequence out in turn, on the patches that are already packed."""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
+from reseed.artifacts.files import write_bytes, write_json, write_text
+from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
+from reseed.artifacts.predictions import PATCH_PREDICTIONS
+from reseed.audit.crossval import FoldParams, FoldResult, Packed, cross_validate
+from reseed.cli.asking import add_bootstrap, add_json, show
+from reseed.cli.tables import aligned, interval_text, percent_text
+from reseed.errors import TableError
+from reseed.evaluate.held_out import HELD_OUT, held_out_row, pooled, spread
+from reseed.evaluate.percent import NOT_AVAILABLE, score_csv
+from reseed.evaluate.scoring import FRAME, PATCH
+from reseed.figures.crossval import crossval_figure
+from reseed.figures.style import png_bytes
+from reseed.learn.patch_set import open_images
+from reseed.learn.pretrained import load_start
+from reseed.params.aggregate import AggregateParams
+from reseed.params.load import load_section
+from reseed.params.predict import PredictParams
+from reseed.params.split import SplitParams
+from reseed.params.train import TrainParams
+from reseed.patches.balance import label_weights
+from reseed.patches.folds import hold_out_each
+
+_CATALOG, _PATCHES = Path("data/catalog"), Path("data/patches")
+_WEIGHTS: Final = Path("data/pretrained/weights.pt")
+_GROUPS: Final = ("site", "sequence")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--group", choices=_GROUPS, default="site", help="what is held out in turn; default: site")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to write; default: runs/crossval-<group>")
+    parser.add_argument("--params", type=Path, default=Path("params.yaml"), metavar="FILE", help="default: params.yaml")
+    add_bootstrap(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train and predict once for each group, then write table, figure and predictions and print the scores."""
+    split = load_section(args.params, "split", SplitParams)
+    params = FoldParams(
+        load_section(args.params, "train", TrainParams),
+        load_section(args.params, "predict", PredictParams),
+        load_section(args.params, "aggregate", AggregateParams),
+    )
+    packed, frames, annotations = _read()
+    folds = hold_out_each(frames, label_weights(annotations, packed.frame_labels), args.group, split)
+    sys.stderr.write(f"crossval: {len(folds)} trainings, one for each {args.group} held out\n")
+    results = cross_validate(packed, folds, params, load_start(_WEIGHTS, params.train.backbone), _tell)
+    report = _report(args, results, synthetic=bool((frames["synthetic"] == 1).any()))
+    table = pd.DataFrame(report["folds"])
+    _write(args.out or Path("runs") / f"crossval-{args.group}", report, table, results)
+    show(report, _text, as_json=args.json)
+    return 0
+
+
+def _read() -> tuple[Packed, pd.DataFrame, pd.DataFrame]:
+    index = PATCH_INDEX.read(_PATCHES / "index.csv")
+    frames = FRAMES.read(_CATALOG / "frames.csv")
+    packed = Packed(
+        images=open_images(_PATCHES / "patches.npy", len(index)),
+        index=index,
+        labels=PATCH_LABELS.read(_PATCHES / "labels.csv"),
+        frame_labels=FRAME_LABELS.read(_CATALOG / "frame_labels.csv"),
+    )
+    # Frames smaller than a patch were quarantined by extract: they have no patch to hold out.
+    cut = frames[frames["frame_id"].isin(set(index["frame_id"]))].reset_index(drop=True)
+    return packed, cut, ANNOTATIONS.read(_CATALOG / "annotations.csv")
+
+
+def _tell(result: FoldResult) -> None:
+    row = _row(result)
+    scored = f"macro F1 {row['patch_macro_f1']:.2f} %" if row["n_patches"] else "no labelled patch, so no score"
+    sys.stderr.write(f"crossval: {result.group} held out: {scored}\n")
+
+
+def _row(result: FoldResult) -> dict[str, Any]:
+    return {
+        **held_out_row(
+            result.group, result.patches, result.frames, result.alpha, result.best_epoch, result.val_macro_f1
+        ),
+        "train_frames": result.train_frames,
+        "val_frames": result.val_frames,
+    }
+
+
+def _report(args: argparse.Namespace, results: Sequence[FoldResult], *, synthetic: bool) -> dict[str, Any]:
+    table = pd.DataFrame([_row(result) for result in results])
+    if not table["n_patches"].any():
+        raise TableError("no patch of any group has a reference class, so there is nothing to score")
+    return {
+        "group": args.group,
+        "synthetic": synthetic,
+        "units": "scores in percent; alpha 0-1",
+        PATCH: pooled(PATCH, [result.patches for result in results], args.resamples, args.seed),
+        FRAME: pooled(FRAME, [result.frames for result in results], args.resamples, args.seed),
+        "spread": {name: spread(table, name) for name in ("patch_macro_f1", "frame_accuracy")},
+        "folds": table.astype(object).where(table.notna(), NOT_AVAILABLE).to_dict("records"),
+    }
+
+
+def _write(folder: Path, report: Mapping[str, Any], table: pd.DataFrame, results: Sequence[FoldResult]) -> None:
+    numbers = table.replace(NOT_AVAILABLE, float("nan"))
+    write_text(folder / "crossval.csv", score_csv(numbers, HELD_OUT))
+    write_json(folder / "crossval.json", report)
+    PATCH_PREDICTIONS.write(pd.concat([result.predictions for result in results]), folder / "predictions.csv")
+    interval = report[PATCH]["intervals"]["macro_f1"]
+    band = None if interval["low"] == NOT_AVAILABLE else (interval["low"], interval["high"])
+    figure = crossval_figure(
+        numbers, report[PATCH]["macro_f1"], band, report["group"], synthetic=bool(report["synthetic"])
+    )
+    write_bytes(folder / "crossval.png", png_bytes(figure))
+    sys.stderr.write(f"crossval: table, predictions and picture in {folder}\n")
+
+
+def _text(report: Mapping[str, Any]) -> list[str]:
+    shown = ("patch_macro_f1", "patch_accuracy", "patch_deploy_f1", "frame_accuracy")
+    rows = [
+        [fold["group"], f"{fold['n_patches']:,}", *(percent_text(fold[name]) for name in shown)]
+        for fold in sorted(report["folds"], key=lambda fold: _worst_first(fold["patch_macro_f1"]))
+    ]
+    patch, frame = report[PATCH], report[FRAME]
+    pooled_scores = [patch["macro_f1"], patch["accuracy"], patch["deploy_f1"], frame["accuracy"]]
+    within = [patch["intervals"][name] for name in ("macro_f1", "accuracy", "deploy_f1")]
+    within.append(frame["intervals"]["accuracy"])
+    rows.append(["all pooled", f"{patch['n']:,}", *map(percent_text, pooled_scores)])
+    rows.append(["  95 % interval", "", *map(interval_text, within)])
+    over = report["spread"]["patch_macro_f1"]
+    spread_text = "" if over["sd"] == NOT_AVAILABLE else f", sd {over['sd']:.2f}"
+    lowest = f"{over['lowest']:.2f} % ({over['lowest_group']})"
+    reason = within[0].get("reason")
+    return [
+        f"Held out in turn: {len(report['folds'])} {report['group']}s, each predicted by a network that never saw it",
+        "",
+        *aligned(("", "patches", "macro F1", "accuracy", "F1 Deploy", "frame accuracy"), rows),
+        "",
+        f"Patch macro F1 over {report['group']}s: mean {over['mean']:.2f} %{spread_text}, lowest {lowest}",
+        *([f"Intervals: n/a, {reason}"] if reason else []),
+    ]
+
+
+def _worst_first(value: float | str) -> float:
+    return 101.0 if isinstance(value, str) else value

@@ -1,0 +1,166 @@
+"""`python -m reseed score PREDICTIONS.csv GOLD.csv`: anybody's predictions, scored by the code of the pipeline."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from reseed.audit.origin import speaks_of_rendered
+from reseed.cli.asking import add_bootstrap, add_json, add_tables, parse_wanted, read_table, show
+from reseed.cli.tables import aligned, confusion_rows, interval_text, percent_text
+from reseed.errors import TableError
+from reseed.evaluate.matching import (
+    GOLD,
+    GROUPS,
+    PREDICTED,
+    Item,
+    Items,
+    choose_column,
+    choose_key,
+    first_with,
+    in_order,
+    keep,
+    read_items,
+    require_no_problem,
+    sorting,
+    unmatched,
+    without_value,
+)
+from reseed.evaluate.scoring import FRAME, NAMES, PATCH, as_intervals, as_metrics, score_task
+from reseed.field.delimited import TextTable
+
+_CALLED: Final = {
+    "macro_f1": "macro F1",
+    "accuracy": "accuracy",
+    "no_deploy_f1": "F1 No-Deploy",
+    "coral_f1": "F1 Coral",
+    "deploy_f1": "F1 Deploy",
+    "deploy_precision": "Deploy precision",
+    "deploy_recall": "Deploy recall",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_tables(parser, "PREDICTIONS.csv", "GOLD.csv")
+    parser.add_argument("--task", choices=(PATCH, FRAME), default=PATCH, help="three classes, or Deploy and No-Deploy")
+    parser.add_argument("--predicted", metavar="COL", help=f"answer in PREDICTIONS (default: {', '.join(PREDICTED)})")
+    parser.add_argument("--gold", metavar="COL", help=f"reference in GOLD (default: {', '.join(GOLD)})")
+    parser.add_argument("--group", metavar="COL", help=f"clusters of the intervals (default: {', '.join(GROUPS)})")
+    parser.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="COL=VALUE",
+        help="only such rows, in the tables that have the column: split=test",
+    )
+    add_bootstrap(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Match, score and print."""
+    tables = [read_table(args.first), read_table(args.second)]
+    wanted = parse_wanted(args.where, tables)
+    predictions, gold = (keep(table, wanted) for table in tables)
+    names = NAMES[args.task]
+    key = choose_key(predictions, gold, args.key)
+    answers = read_items(
+        predictions,
+        key,
+        choose_column(predictions, args.predicted, PREDICTED, "answers", "--predicted"),
+        names,
+        may_be_empty=False,
+    )
+    references = read_items(
+        gold, key, choose_column(gold, args.gold, GOLD, "reference labels", "--gold"), names, may_be_empty=True
+    )
+    require_no_problem(
+        [
+            *answers.problems,
+            *references.problems,
+            unmatched(references, answers, "keys without a prediction in"),
+            unmatched(answers, references, "extra keys, not in"),
+        ]
+    )
+    pairs = _pairs(answers, references)
+    clusters, group = _clusters(pairs, (predictions, gold), args.group)
+    result = score_task(
+        args.task,
+        np.asarray([names.index(reference.label) for _, reference in pairs], dtype=np.int64),
+        np.asarray([names.index(answer.label) for answer, _ in pairs], dtype=np.int64),
+        clusters,
+        args.resamples,
+        args.seed,
+    )
+    report = {
+        "task": args.task,
+        "synthetic": speaks_of_rendered((predictions, gold), [item for pair in pairs for item in pair], Path()),
+        "key": list(key),
+        "predicted": answers.label,
+        "gold": references.label,
+        "group": group,
+        "where": [f"{name}={value}" for name, value in wanted],
+        "unlabelled": len(references.items) - len(pairs),
+        "units": "scores in percent",
+        args.task: as_metrics(result),
+        "intervals": as_intervals(result.intervals),
+        "confusion": {"rows": "gold", "columns": "predicted", "order": names, "counts": result.confusion.tolist()},
+    }
+    show(report, _text, as_json=args.json)
+    return 0
+
+
+def _pairs(answers: Items, references: Items) -> list[tuple[Item, Item]]:
+    """Return answer and reference of every item that has a reference, by key."""
+    by_key, labelled = answers.by_key, {key: item for key, item in references.by_key.items() if item.label}
+    if not labelled:
+        raise TableError(f"{references.where}: no row has a label in {references.label}, so there is nothing to score")
+    return [(by_key[key], labelled[key]) for key in sorted(labelled, key=sorting)]
+
+
+def _clusters(
+    pairs: Sequence[tuple[Item, Item]], tables: Sequence[TextTable], asked: str | None
+) -> tuple[list[str] | None, str | None]:
+    found = first_with(asked, GROUPS, tables[::-1])
+    if found is None:
+        return None, None
+    place, column = found
+    items = [pair[1 - place] for pair in pairs]
+    require_no_problem([without_value(items, column, tables[1 - place].where)])
+    return [item.row.cells[column] for item in items], column
+
+
+def _text(report: Mapping[str, Any]) -> list[str]:
+    scores, intervals = report[report["task"]], report["intervals"]
+    items = "patches" if report["task"] == PATCH else "frames"
+    left_out = f", {report['unlabelled']:,} without a reference left out" if report["unlabelled"] else ""
+    rows = [
+        [_CALLED[name], percent_text(value), interval_text(intervals.get(name))]
+        for name, value in scores.items()
+        if name != "n"
+    ]
+    order = report["confusion"]["order"]
+    return [
+        f"{scores['n']:,} {items}{left_out}",
+        f"matched by {', '.join(report['key'])}; `{report['predicted']}` against `{report['gold']}`"
+        + (f"; where {' and '.join(report['where'])}" if report["where"] else ""),
+        "",
+        *aligned(("", "", "95 % interval" if intervals else ""), rows),
+        "",
+        f"Intervals  {_about_intervals(report)}",
+        "",
+        "Rows reference, columns predicted",
+        *aligned(("", *order), confusion_rows(order, report["confusion"]["counts"])),
+    ]
+
+
+def _about_intervals(report: Mapping[str, Any]) -> str:
+    if report["group"] is None:
+        return f"none: neither table has a column {' or '.join(GROUPS)}; name one with --group"
+    reasons = in_order({(interval["reason"],) for interval in report["intervals"].values() if "reason" in interval})
+    clusters = max(interval["clusters"] for interval in report["intervals"].values())
+    over = f"cluster bootstrap over {clusters} values of `{report['group']}`"
+    return f"{over}; n/a: {'; '.join(reason for (reason,) in reasons)}" if reasons else over

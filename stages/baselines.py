@@ -1,0 +1,46 @@
+"""Stage baselines: what would have been enough? Simpler answers to the same questions, and each frame's light."""
+
+from pathlib import Path
+
+from reseed.artifacts.annotations import FRAME_LABELS
+from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
+from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
+from reseed.artifacts.splits import SPLITS_TABLE
+from reseed.learn.baselines import colour_answers, constant_answers, image_answers
+from reseed.learn.patch_set import join_patches, open_images
+from reseed.learn.pretrained import load_start
+from reseed.learn.whole_frames import whole_frames
+from reseed.params.baselines import BaselinesParams
+from reseed.params.load import load_section
+from reseed.params.train import TrainParams
+from reseed.patches.light import frame_conditions, patch_light
+from stages.runner import parse_arguments, run_stage
+
+PARAMS = Path("params.yaml")
+CATALOG, PATCHES, PREDICTIONS = Path("data/catalog"), Path("data/patches"), Path("data/predictions")
+WEIGHTS = Path("data/pretrained/weights.pt")
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Answer every patch and frame of val and test without the patch network."""
+    parse_arguments(__doc__, argv)
+    params = load_section(PARAMS, "baselines", BaselinesParams)
+    recipe = load_section(PARAMS, "train", TrainParams)
+    index, splits = PATCH_INDEX.read(PATCHES / "index.csv"), SPLITS_TABLE.read(CATALOG / "splits.csv")
+    patches = join_patches(index, PATCH_LABELS.read(PATCHES / "labels.csv"), splits)
+    images = open_images(PATCHES / "patches.npy", len(index))
+    labels = FRAME_LABELS.read(CATALOG / "frame_labels.csv")
+    reference = labels[labels["gold"] == 1]
+    gold = dict(zip(reference["frame_id"], reference["label"], strict=True))
+    light = patch_light(images)
+    rows = [*constant_answers(patches, gold), *colour_answers(patches, light.colour)]
+    if params.image:
+        frames = whole_frames(images, index, params.frame_px)
+        split_of = dict(zip(splits["frame_id"], splits["split"], strict=True))
+        rows += image_answers(frames, split_of, gold, recipe, load_start(WEIGHTS, recipe.backbone))
+    BASELINE_PREDICTIONS.write(BASELINE_PREDICTIONS.frame(rows), PREDICTIONS / "baselines.csv")
+    CONDITIONS.write(CONDITIONS.frame(frame_conditions(light, patches.frame_ids)), PREDICTIONS / "conditions.csv")
+
+
+if __name__ == "__main__":
+    run_stage(main)
