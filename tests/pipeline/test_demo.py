@@ -15,7 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from reseed.classes import CLASSES
 from tests.pipeline.clone import ROOT, Clone, new_clone
 
-pytestmark = pytest.mark.slow
+# One worker for all: the reef is rendered once.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
 
 
 @pytest.fixture(scope="module")

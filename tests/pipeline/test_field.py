@@ -13,6 +13,7 @@ NEEDED = ("RESEED_FIELD_DATA", "RESEED_FIELD_WEIGHTS")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.field,
+    pytest.mark.xdist_group("field"),  # one worker for all: the pipeline runs once
     pytest.mark.skipif(
         not all(os.environ.get(name) for name in NEEDED),
         reason=f"real imagery and ImageNet weights are not here: set {' and '.join(NEEDED)}",
