@@ -1,10 +1,7 @@
 """Stage pull: what did I get, and is it what I pinned?"""
 
 import sys
-from functools import partial
 from pathlib import Path
-
-from tqdm import tqdm
 
 from reseed.artifacts.files import new_folder, remove
 from reseed.artifacts.raw import write_raw
@@ -27,7 +24,7 @@ def main(argv: list[str] | None = None) -> None:
         for source in params.sources:
             folder, delivered = raw / source.name, None
             if source.kind == "demo":
-                render_survey(demo, folder, progress=partial(tqdm, desc="render the demo", unit="frame", disable=None))
+                render_survey(demo, folder)
             else:
                 delivered = bring(source, folder, Path("data/raw"))
             pulled.append(record(source, folder, delivered))

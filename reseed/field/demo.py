@@ -1,8 +1,5 @@
 """The demo reef: a procedural survey in exactly the folder layout of a real one, with known truth."""
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,6 +8,7 @@ import pandas as pd
 from PIL import Image
 
 from reseed.classes import CLASSES
+from reseed.field.parallel import ordered_map
 from reseed.field.reef.annotators import class_counts, deploy_share, label_frame, label_rectangles, tile_edges
 from reseed.field.reef.recorder import PHOTOS_PER_FRAME, FrameRecord, exif_of, sequence_name, track, write_logs
 from reseed.field.reef.render import Frame, render_frame
@@ -28,20 +26,7 @@ class Labels:
     decisions: dict[str, str]
 
 
-Work = Iterable[Future[tuple[FrameRecord, Labels]]]
-
-
-def _in_silence(frames: Work) -> Work:
-    return frames
-
-
-def render_survey(
-    params: DemoParams,
-    folder: Path,
-    *,
-    progress: Callable[[Work], Work] = _in_silence,
-    threads: int | None = None,
-) -> None:
+def render_survey(params: DemoParams, folder: Path) -> None:
     """Render the demo survey into `folder`: sequences with frames, logs and EXIF, and both annotators' tables.
 
     Same parameters, same bytes, whatever the number of threads. Threads rather than processes: nothing can outlive
@@ -50,8 +35,6 @@ def render_survey(
     Args:
         params: The `demo` section.
         folder: Where to write; made if missing, expected to be empty.
-        progress: Wraps the frames in work, such as `tqdm`.
-        threads: How many frames are rendered at once; all cores if None.
     """
     sites = [describe_site(params.seed, index) for index in range(params.sites)]
     keys = [
@@ -63,12 +46,11 @@ def render_survey(
     for site in sites:
         for sequence in range(params.sequences_per_site):
             (folder / sequence_name(site, sequence)).mkdir(parents=True, exist_ok=True)
-    pool = ThreadPoolExecutor(threads or os.cpu_count() or 1)
-    try:
-        futures = [pool.submit(_render_one, params, sites[key.site], key, folder) for key in keys]
-        results = [future.result() for future in progress(futures)]
-    finally:
-        pool.shutdown(cancel_futures=True)
+
+    def render(key: FrameKey) -> tuple[FrameRecord, Labels]:
+        return _render_one(params, sites[key.site], key, folder)
+
+    results = list(ordered_map(render, keys, total=len(keys), unit="frame", what="render the demo"))
     for site in sites:
         for sequence in range(params.sequences_per_site):
             here = (site.index, sequence)
