@@ -71,8 +71,10 @@ def verdict(evidence: Evidence, baselines: Sequence[BaselineScore], task: Task) 
     """Say in one sentence whether the network beats the best baseline, and how sure that is."""
     own, best = evidence.scores[task][TEST], best_baseline(baselines, task)
     what = "Patch" if task == PATCH else "Frame"
-    if best is None or own.n == 0:
-        return f"{what}s: nothing to compare, as no test {task} has a reference."
+    if own.n == 0:
+        return f"No {task} score to compare: no test {task} has a reference."
+    if best is None:
+        return f"{what} macro F1 {100 * own.scores[HEADLINE]:.1f} % stands alone: no baseline was run."
     gain = best.gains[task]
     mine, theirs = 100 * own.scores[HEADLINE], 100 * _macro_f1(best, task)
     points = f"{abs(mine - theirs):.1f} points"
