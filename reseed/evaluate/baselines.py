@@ -79,10 +79,9 @@ def verdict(evidence: Evidence, baselines: Sequence[BaselineScore], task: Task) 
     mine, theirs = 100 * own.scores[HEADLINE], 100 * _macro_f1(best, task)
     points = f"{abs(mine - theirs):.1f} points"
     rival = f"the best baseline ({best.name}, {theirs:.1f} %)"
-    if gain.difference < -_SAME:
-        return f"{what} macro F1 {mine:.1f} % does NOT beat {rival}: it is {points} below."
     if gain.difference <= _SAME:
-        return f"{what} macro F1 {mine:.1f} % does NOT beat {rival}: the two are equal."
+        how = "the two are equal" if gain.difference >= -_SAME else f"it is {points} below"
+        return f"{what} macro F1 {mine:.1f} % does NOT beat {rival}: {how}."
     if not gain.interval.available:
         return (
             f"{what} macro F1 {mine:.1f} % is {points} above {rival}; how sure that is cannot be said "
