@@ -21,6 +21,7 @@ from reseed.evaluate.scoring import FRAME, NAMES, PATCH, SCORES, Task, TaskScore
 
 HEADLINE: Final = "macro_f1"
 WHOLE_IMAGE: Final = "whole_image"
+NO_INTERVAL: Final = ", with no interval"
 
 _SAME: Final = 1e-12
 
@@ -83,10 +84,7 @@ def verdict(evidence: Evidence, baselines: Sequence[BaselineScore], task: Task) 
         how = "the two are equal" if gain.difference >= -_SAME else f"it is {points} below"
         return f"{what} macro F1 {mine:.1f} % does NOT beat {rival}: {how}."
     if not gain.interval.available:
-        return (
-            f"{what} macro F1 {mine:.1f} % is {points} above {rival}; how sure that is cannot be said "
-            f"({gain.interval.reason})."
-        )
+        return f"{what} macro F1 {mine:.1f} % is {points} above {rival}{NO_INTERVAL}: {gain.interval.reason}."
     low, high = 100 * gain.interval.low, 100 * gain.interval.high
     if low <= 0:
         return (

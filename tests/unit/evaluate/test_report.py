@@ -63,7 +63,7 @@ def test_baselines_by_hand(run: Path) -> None:
     assert gain["macro_f1"] == pytest.approx(network - 100 * (4 / 8 + 2 / 9 + 6 / 13) / 3, abs=1e-3)
     assert (gain["low"], gain["p"]) == ("n/a", "n/a")
     assert (
-        "39.7 points above the best baseline (mean colour, 39.5 %); how sure that is cannot be said (2 clusters"
+        "39.7 points above the best baseline (mean colour, 39.5 %), with no interval: 2 clusters;"
         in (baselines["verdict"]["patch"])
     )
     assert (
