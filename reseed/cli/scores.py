@@ -82,6 +82,10 @@ def _task(task: str, scores: dict[str, Any], details: dict[str, Any], names: dic
     best = details["baselines"]["best"][task]
     if isinstance(best, dict):
         rows.append(f"  {'best baseline':<18}{_percent(best['macro_f1']):>9}   {best['name']}")
+    ceiling = details["human_ceiling"]
+    for entry in ceiling[task] if isinstance(ceiling, dict) else []:
+        of = f"scored like the network, on {entry['n']:,} of these"
+        rows.append(f"  {'annotator ' + entry['annotator']:<18}{_percent(entry['human']['macro_f1']):>9}   {of}")
     return rows + others
 
 

@@ -21,6 +21,7 @@ from reseed.evaluate.scoring import FRAME, NAMES, PATCH, SCORES, Task, TaskScore
 
 HEADLINE: Final = "macro_f1"
 WHOLE_IMAGE: Final = "whole_image"
+NO_INTERVAL: Final = ", with no interval"
 
 _SAME: Final = 1e-12
 
@@ -71,21 +72,19 @@ def verdict(evidence: Evidence, baselines: Sequence[BaselineScore], task: Task) 
     """Say in one sentence whether the network beats the best baseline, and how sure that is."""
     own, best = evidence.scores[task][TEST], best_baseline(baselines, task)
     what = "Patch" if task == PATCH else "Frame"
-    if best is None or own.n == 0:
-        return f"{what}s: nothing to compare, as no test {task} has a reference."
+    if own.n == 0:
+        return f"No {task} score to compare: no test {task} has a reference."
+    if best is None:
+        return f"{what} macro F1 {100 * own.scores[HEADLINE]:.1f} % stands alone: no baseline was run."
     gain = best.gains[task]
     mine, theirs = 100 * own.scores[HEADLINE], 100 * _macro_f1(best, task)
     points = f"{abs(mine - theirs):.1f} points"
     rival = f"the best baseline ({best.name}, {theirs:.1f} %)"
-    if gain.difference < -_SAME:
-        return f"{what} macro F1 {mine:.1f} % does NOT beat {rival}: it is {points} below."
     if gain.difference <= _SAME:
-        return f"{what} macro F1 {mine:.1f} % does NOT beat {rival}: the two are equal."
+        how = "the two are equal" if gain.difference >= -_SAME else f"it is {points} below"
+        return f"{what} macro F1 {mine:.1f} % does NOT beat {rival}: {how}."
     if not gain.interval.available:
-        return (
-            f"{what} macro F1 {mine:.1f} % is {points} above {rival}; how sure that is cannot be said "
-            f"({gain.interval.reason})."
-        )
+        return f"{what} macro F1 {mine:.1f} % is {points} above {rival}{NO_INTERVAL}: {gain.interval.reason}."
     low, high = 100 * gain.interval.low, 100 * gain.interval.high
     if low <= 0:
         return (

@@ -2,17 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reseed.evaluate.bootstrap import Interval
+from reseed.evaluate.baselines import NO_INTERVAL, BaselineScore
+from reseed.evaluate.ceiling import Ceiling
+from reseed.evaluate.scoring import PATCH, Task, TaskScores
 from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, score, styled
 from reseed.figures.whiskers import whiskers
 
 _WIDTH_IN, _ROW_IN = 7.2, 0.4
-_OWN, _OTHER = "#4d8290", "#c3d3d7"
+_NARROW = 25.0  # percent; a number does not fit into a bar, or left of a whisker, that ends before
+_FILL: Final = {"network": "#4d8290", "baseline": "#c3d3d7", "annotator": "#dcc9a3"}
 
 
 @dataclass(frozen=True)
@@ -21,17 +25,34 @@ class Bar:
 
     Args:
         name: Whose.
-        macro_f1: Percent; None if it was not run or answers nothing here.
-        interval: 95 % interval of it, as fractions; None if unknown.
+        kind: Who answers.
+        scores: Its scores; None if it was not run or answers nothing here.
         note: Why there is no score, or empty.
-        own: Whether it is the network.
     """
 
     name: str
-    macro_f1: float | None
-    interval: Interval | None
-    note: str
-    own: bool
+    kind: Literal["network", "baseline", "annotator"]
+    scores: TaskScores | None
+    note: str = ""
+
+
+def bars(network: TaskScores, baselines: Sequence[BaselineScore], ceilings: Sequence[Ceiling], task: Task) -> list[Bar]:
+    """Return the network, every baseline and every other annotator on one task; both tasks have the same rows.
+
+    Args:
+        network: Scores of the network on test.
+        baselines: All baselines.
+        ceilings: Other annotators, of either task.
+        task: `patch` or `frame`.
+    """
+    found = [Bar("network", "network", network if network.n else None, "no reference")]
+    for entry in baselines:
+        elsewhere = "frames only" if task == PATCH else "no reference"
+        found.append(Bar(entry.name, "baseline", entry.scores(task), "not run" if entry.not_run else elsewhere))
+    for name in sorted({entry.annotator for entry in ceilings}):
+        theirs = [entry.human for entry in ceilings if (entry.task, entry.annotator) == (task, name)]
+        found.append(Bar(f"annotator {name}", "annotator", theirs[0] if theirs else None, "no answer"))
+    return found
 
 
 @styled
@@ -51,44 +72,45 @@ def baselines_figure(
     if reason:
         lines = f"No intervals: {reason}. {verdicts[1]}"
     plot_in = _ROW_IN * max(len(patch), len(frame))
-    sheet = Sheet(_WIDTH_IN, plot_in + 1.0, verdicts[0], lines, synthetic=synthetic)
+    sheet = Sheet(_WIDTH_IN, plot_in + 0.9, verdicts[0].split(NO_INTERVAL)[0].rstrip("."), lines, synthetic=synthetic)
     left, width = 1.5, (_WIDTH_IN - 1.5 - 0.35 - 0.35) / 2
-    for number, (bars, heading) in enumerate(((patch, "Patches"), (frame, "Frames"))):
+    for number, (rows, heading) in enumerate(((patch, "Patches"), (frame, "Frames"))):
         ax = sheet.axes(left + number * (width + 0.35), 0.6, width, plot_in)
-        _bars(ax, bars)
+        _bars(ax, rows)
         ax.set_title(heading, loc="left", fontsize=TEXT_PT, fontweight="bold", color=INK)
         ax.set_xlabel("Macro F1 (%)")
-        ax.set_yticks(range(len(bars)), [bar.name for bar in bars] if number == 0 else [""] * len(bars))
-        for label, bar in zip(ax.get_yticklabels(), bars, strict=True):
-            label.set_fontweight("bold" if bar.own else "normal")
+        ax.set_yticks(range(len(rows)), [bar.name for bar in rows] if number == 0 else [""] * len(rows))
+        for label, bar in zip(ax.get_yticklabels(), rows, strict=True):
+            label.set_fontweight("bold" if bar.kind == "network" else "normal")
     return sheet.figure
 
 
-def _bars(ax: Axes, bars: Sequence[Bar]) -> None:
-    y = np.arange(len(bars))
-    known = [0.0 if bar.macro_f1 is None else bar.macro_f1 for bar in bars]
-    ax.barh(y, known, height=0.66, color=[_OWN if bar.own else _OTHER for bar in bars], zorder=2)
-    own = next((bar.macro_f1 for bar in bars if bar.own), None)
-    if own is not None:
-        ax.axvline(own, color=INK, linewidth=1.0, linestyle=(0, (4, 2.5)), zorder=1)
-    for at, bar in enumerate(bars):
-        if bar.macro_f1 is None:
+def _bars(ax: Axes, rows: Sequence[Bar]) -> None:
+    values = [None if bar.scores is None else 100 * bar.scores.scores["macro_f1"] for bar in rows]
+    lengths = [value or 0.0 for value in values]
+    ax.barh(np.arange(len(rows)), lengths, height=0.66, color=[_FILL[bar.kind] for bar in rows], zorder=2)
+    if values[0] is not None:
+        ax.axvline(values[0], color=INK, linewidth=1.0, linestyle=(0, (4, 2.5)), zorder=1)
+    for at, (bar, value) in enumerate(zip(rows, values, strict=True)):
+        if bar.scores is None or value is None:
             ax.text(2, at, bar.note, va="center", fontsize=SMALL_PT, color=MUTED)
             continue
-        if bar.interval is not None:
-            whiskers(ax, at, bar.interval, horizontal=True)
+        interval = bar.scores.intervals["macro_f1"]
+        whiskers(ax, at, interval, horizontal=True)
+        low, high = (100 * interval.low, 100 * interval.high) if interval.available else (value, value)
+        own, inside = bar.kind == "network", low > _NARROW
         ax.text(
-            2,
+            2 if inside else high + 2,
             at,
-            score(bar.macro_f1),
+            score(value),
             va="center",
             fontsize=SMALL_PT,
-            fontweight="bold" if bar.own else "normal",
-            color="white" if bar.own and bar.macro_f1 > 25 else INK,
+            fontweight="bold" if own else "normal",
+            color="white" if own and inside else INK,
             zorder=5,
         )
     ax.set_xlim(0, 100)
-    ax.set_ylim(len(bars) - 0.5, -0.5)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color=FAINT, linewidth=0.6)
     ax.set_axisbelow(True)

@@ -13,15 +13,16 @@ from reseed.artifacts.splits import TEST, VAL
 from reseed.classes import CLASSES, DECISIONS
 from reseed.evaluate.baselines import score_baselines, verdict
 from reseed.evaluate.by_site import by_site
+from reseed.evaluate.ceiling import human_ceiling
 from reseed.evaluate.conditions import by_condition
 from reseed.evaluate.confusion import macro_f1
 from reseed.evaluate.coral_cover import coral_cover
 from reseed.evaluate.costs import cheapest_alpha, expected_costs
 from reseed.evaluate.evidence import Evidence, patch_confusion, score_frames, split_reliability
 from reseed.evaluate.percent import percent
-from reseed.evaluate.scoring import FRAME, PATCH, Task, TaskScores
+from reseed.evaluate.scoring import FRAME, PATCH
 from reseed.figures.alpha_curve import alpha_figure
-from reseed.figures.baselines import Bar, baselines_figure
+from reseed.figures.baselines import bars, baselines_figure
 from reseed.figures.by_site import site_figure
 from reseed.figures.conditions import conditions_figure
 from reseed.figures.confusion import confusion_figure
@@ -97,24 +98,13 @@ def site_picture(data: ReportData) -> Figure:
 
 
 def baselines_picture(data: ReportData) -> Figure:
-    """Draw the network beside simpler answers."""
+    """Draw the network beside simpler answers and other annotators."""
     evidence = data.evidence
-    baselines = score_baselines(evidence)
-    bars: dict[Task, list[Bar]] = {}
-    for task in (PATCH, FRAME):
-        own = evidence.scores[task][TEST]
-        bars[task] = [_bar("network", own if own.n else None, "no reference", own=True)]
-        for entry in baselines:
-            bars[task].append(_bar(entry.name, entry.scores(task), entry.not_run and "not run", own=False))
+    baselines, ceilings = score_baselines(evidence), human_ceiling(evidence)
+    patch, frame = (bars(evidence.scores[task][TEST], baselines, ceilings, task) for task in (PATCH, FRAME))
     reason = evidence.scores[PATCH][TEST].intervals["macro_f1"].reason
     verdicts = [verdict(evidence, baselines, task) for task in (PATCH, FRAME)]
-    return baselines_figure(bars[PATCH], bars[FRAME], verdicts, reason, synthetic=evidence.synthetic)
-
-
-def _bar(name: str, scores: TaskScores | None, note: str, *, own: bool) -> Bar:
-    if scores is None:
-        return Bar(name, None, None, note or "answers none", own)
-    return Bar(name, 100 * scores.scores["macro_f1"], scores.intervals["macro_f1"], "", own)
+    return baselines_figure(patch, frame, verdicts, reason, synthetic=evidence.synthetic)
 
 
 def reliability_picture(data: ReportData) -> Figure:

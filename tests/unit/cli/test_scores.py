@@ -34,10 +34,11 @@ def test_the_table_leads_with_patch_macro_f1(run: Path, capsys: pytest.CaptureFi
     # Coral: tp 1, predicted 4, gold 5: 2/9; No-Deploy: tp 3, predicted 7, gold 6: 6/13. Mean 39.46 %.
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == lines[-1] == f"*** {SYNTHETIC_NOTICE} ***"
-    assert lines[2:6] == [
+    assert lines[2:7] == [
         "Test patches: 15 labelled",
         "  macro F1            79.19 %   95 % interval n/a: 2 clusters; an interval needs at least 5",
         "  best baseline       39.46 %   mean colour",
+        "  annotator B         72.70 %   scored like the network, on 15 of these",
         "  accuracy            80.00 %",
     ]
     assert "  best baseline       40.00 %   largest class" in lines

@@ -1,4 +1,5 @@
 import itertools
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -197,3 +198,25 @@ def test_paired_needs_the_same_clusters_and_enough_of_them() -> None:
 def test_lengths_must_fit() -> None:
     with pytest.raises(TableError, match="2 cluster names for 1 gold labels"):
         cluster_counts(["a", "b"], np.array([0]), np.array([0]), 3)
+
+
+def test_ninety_five_percent_of_small_surveys_hold_the_truth() -> None:
+    """The same in full, for more kinds of surveys: benchmarks/interval_coverage.py."""
+    rng = np.random.default_rng(0)
+    held = []
+    for seed in range(300):
+        skill = np.clip(rng.normal(0.75, 0.08, 6), 0, 1)  # of six sites; the mean of all sites is 0.75
+        right = rng.binomial(100, skill)
+        tables = np.zeros((6, 2, 2), dtype=np.int64)
+        tables[:, 1, 1], tables[:, 1, 0] = right, 100 - right
+        found = intervals(tables, {"accuracy": accuracy}, 400, seed)["accuracy"]
+        held.append(found.low <= 0.75 <= found.high)
+    assert 0.92 <= np.mean(held) <= 0.98
+
+
+def test_thirty_thousand_patches_ten_thousand_times_within_five_seconds() -> None:
+    rng = np.random.default_rng(0)
+    tables = rng.multinomial(28, np.full(9, 1 / 9), size=1072).reshape(-1, 3, 3)
+    start = time.process_time()  # of this process: a busy machine is not our fault
+    intervals(tables, SCORES, 10_000, seed=0)
+    assert time.process_time() - start < 5
