@@ -1,4 +1,4 @@
-"""Print the scores of the last run in short: patches first, then deployment decisions, and what they come from."""
+"""Print the scores of the last run in short: how good, how sure, better than what, and what they come from."""
 
 import argparse
 import sys
@@ -56,8 +56,11 @@ def table(metrics: dict[str, Any], details: dict[str, Any], figures: Path) -> st
     patch, frame, data = metrics["patch"], metrics["frame"], metrics["data"]
     notice = f"*** {SYNTHETIC_NOTICE} ***"
     lines = [notice, ""] if data["synthetic"] else []
-    lines += [f"Test patches: {patch['n']:,} labelled", *_rows(patch, _PATCH)]
-    lines += ["", f"Test frames: {frame['n']:,} labelled, alpha {frame['alpha']:g}", *_rows(frame, _FRAME)]
+    lines += [f"Test patches: {patch['n']:,} labelled", *_task("patch", patch, details, _PATCH)]
+    rule = details["rules"]["used"]
+    by = f"alpha {frame['alpha']:g}" if rule == "ratio" else f"{rule} rule"
+    lines += ["", f"Test frames: {frame['n']:,} labelled, {by}", *_task("frame", frame, details, _FRAME)]
+    lines += ["", *details["baselines"]["verdict"].values()]
     lines += ["", "Validation (picks epoch and alpha: optimistic)", *_rows(metrics["validation"], _VALIDATION)]
     sources = [
         f"{source['name']} ({source['kind']}, sha256 {source['sha256'][:12]})" for source in details["data"]["sources"]
@@ -69,6 +72,25 @@ def table(metrics: dict[str, Any], details: dict[str, Any], figures: Path) -> st
     lines += [f"Pictures  {figures}", f"Details   {figures.parents[1] / _DETAILS}"]
     lines += ["", notice] if data["synthetic"] else []
     return "\n".join(lines) + "\n"
+
+
+def _task(task: str, scores: dict[str, Any], details: dict[str, Any], names: dict[str, str]) -> list[str]:
+    """Return the rows of one task: beside the headline its interval, below it the best baseline."""
+    headline, *others = _rows(scores, names)
+    rows = [headline if scores["n"] == 0 else f"{headline}   {_interval(details[task]['test']['intervals'])}"]
+    best = details["baselines"]["best"][task]
+    if isinstance(best, dict):
+        rows.append(f"  {'best baseline':<18}{_percent(best['macro_f1']):>9}   {best['name']}")
+    return rows + others
+
+
+def _interval(intervals: dict[str, Any] | str) -> str:
+    if isinstance(intervals, str):
+        return f"95 % interval {intervals}"
+    found = intervals["macro_f1"]
+    if "reason" in found:
+        return f"95 % interval n/a: {found['reason']}"
+    return f"95 % interval {found['low']:.2f} to {found['high']:.2f} ({found['clusters']} groups)"
 
 
 def _rows(scores: dict[str, Any], names: dict[str, str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,7 @@ def cohen_kappa(counts: Counts) -> Shares:
     return np.asarray(np.divide(beyond, squared - by_chance, out=out, where=squared > by_chance))
 
 
-SCORES = {"agreement": accuracy, "kappa": cohen_kappa, "macro_f1": macro_f1}
+SHARES: Final = {"agreement": accuracy, "macro_f1": macro_f1}
 
 
 def agree(
@@ -84,5 +85,6 @@ def agree(
         kappa=float(cohen_kappa(counts)),
         macro_f1=float(macro_f1(counts)),
         confusion=counts,
-        intervals=intervals(by_cluster, SCORES, resamples, seed),
+        intervals=intervals(by_cluster, SHARES, resamples, seed)
+        | intervals(by_cluster, {"kappa": cohen_kappa}, resamples, seed, limits=(-1.0, 1.0)),
     )

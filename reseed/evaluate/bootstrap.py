@@ -4,9 +4,12 @@ Patches of one frame, and frames of one site, resemble each other; resampling si
 surer than it is. So whole clusters are drawn, with replacement, and every score is computed anew from their summed
 counts.
 
-The interval is the expanded percentile interval (Hesterberg 2015, "What teachers should know about the bootstrap",
-doi:10.1080/00031305.2015.1089789): with G clusters the plain percentile interval is too narrow, by sqrt((G - 1) / G)
-and for want of Student's t, so quantiles further out are taken. With many clusters the two are the same.
+With G clusters the plain percentile interval is too narrow, by sqrt((G - 1) / G) and for want of Student's t. There are
+two remedies, each with its place: the expanded percentile interval, which takes quantiles further out, follows a score
+near 0 or 1; the t interval with the standard error of the resamples is right for very few clusters (Hesterberg 2015,
+"What teachers should know about the bootstrap", doi:10.1080/00031305.2015.1089789). The interval here spans both, within
+what the score can be; with many clusters all of them are the same. benchmarks/interval_coverage.py counts how often it
+holds the truth.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -125,24 +128,40 @@ def resampled_sums(tables: NDArray[Any], resamples: int, seed: int) -> NDArray[n
     return sums.reshape(resamples, *shape)
 
 
-def intervals(tables: NDArray[Any], scores: Mapping[str, Score], resamples: int, seed: int) -> dict[str, Interval]:
+def intervals(
+    tables: NDArray[Any],
+    scores: Mapping[str, Score],
+    resamples: int,
+    seed: int,
+    limits: tuple[float, float] = (0.0, 1.0),
+) -> dict[str, Interval]:
     """Return the 95 % interval of each score, all from the same resamples.
 
     Args:
         tables: (G, ...) additive table of each cluster; clusters whose table is all zero are left out.
-        scores: Name and function of summed tables, (R, ...) to (R,); fractions or any other scale.
+        scores: Name and function of summed tables, (R, ...) to (R,).
         resamples: R.
         seed: Of the draws.
+        limits: What the scores can be at least and at most; kappa, for one, goes from -1 to 1.
     """
     used = _filled(tables)
     if len(used) < MIN_CLUSTERS:
         return dict.fromkeys(scores, _none(len(used), _too_few(len(used))))
     sums = resampled_sums(used, resamples, seed)
-    return {name: _interval(_values(score, sums), len(used)) for name, score in scores.items()}
+    whole = used.sum(axis=0)[None]
+    return {
+        name: _interval(_values(score, sums), float(_values(score, whole)[0]), len(used), limits)
+        for name, score in scores.items()
+    }
 
 
 def paired_differences(
-    first: NDArray[Any], second: NDArray[Any], scores: Mapping[str, Score], resamples: int, seed: int
+    first: NDArray[Any],
+    second: NDArray[Any],
+    scores: Mapping[str, Score],
+    resamples: int,
+    seed: int,
+    limits: tuple[float, float] = (-1.0, 1.0),
 ) -> dict[str, Difference]:
     """Compare two predictions on the same clusters: each resample scores both, so what they share cancels out.
 
@@ -152,6 +171,7 @@ def paired_differences(
         scores: Name and function of summed tables, (R, ...) to (R,).
         resamples: R.
         seed: Of the draws.
+        limits: What the difference can be at least and at most.
 
     Returns:
         For each score second minus first. Identical predictions give difference 0, interval [0, 0] and p 1.
@@ -173,8 +193,8 @@ def paired_differences(
     found = {}
     for name, score in scores.items():
         draws = _values(score, sums[:, 1]) - _values(score, sums[:, 0])
-        interval = _interval(draws, len(used), constant=True)
-        p = _p_value(draws, len(used)) if interval.available else float("nan")
+        interval = _interval(draws, observed[name], len(used), limits, constant=True)
+        p = _p_value(draws, observed[name], len(used)) if interval.available else float("nan")
         found[name] = Difference(observed[name], interval, p)
     return found
 
@@ -195,28 +215,41 @@ def _too_few(clusters: int) -> str:
     return f"{clusters} cluster{'' if clusters == 1 else 's'}; an interval needs at least {MIN_CLUSTERS}"
 
 
-def _interval(draws: Shares, clusters: int, *, constant: bool = False) -> Interval:
-    """Return the expanded percentile interval; draws that do not differ give one only if `constant`."""
+def _interval(
+    draws: Shares, observed: float, clusters: int, limits: tuple[float, float], *, constant: bool = False
+) -> Interval:
+    """Return the interval that spans both remedies; draws that do not differ give one only if `constant`."""
     known = draws[~np.isnan(draws)]
-    if len(known) < LEVEL * len(draws):
+    if np.isnan(observed) or len(known) < LEVEL * len(draws):
         return _none(clusters, f"undefined in {100 * (1 - len(known) / len(draws)):.0f} % of the resamples")
     if not constant and np.ptp(known) < _SAME:
         return _none(clusters, f"the same in every resample of the {clusters} clusters: their spread cannot be seen")
-    # Student's t and the n - 1 in the variance, both turned into the level of the quantile.
-    tail = float(ndtr(stdtrit(clusters - 1, (1 - LEVEL) / 2) * np.sqrt(clusters / (clusters - 1))))
+    t = -float(stdtrit(clusters - 1, (1 - LEVEL) / 2))
+    tail = float(ndtr(-t * _widening(clusters)))
     low, high = np.quantile(known, [tail, 1 - tail])
-    return Interval(float(low), float(high), clusters)
+    reach = t * _widening(clusters) * float(known.std())
+    return Interval(
+        max(limits[0], min(float(low), observed - reach)), min(limits[1], max(float(high), observed + reach)), clusters
+    )
 
 
-def _p_value(draws: Shares, clusters: int) -> float:
-    """Return the two-sided p of a difference of 0: twice the smaller tail beyond 0, on the scale of the interval.
+def _p_value(draws: Shares, observed: float, clusters: int) -> float:
+    """Return the two-sided p of a difference of 0, the larger of the two that go with the two remedies.
 
-    The observed difference counts as one of the draws, so p is never 0.
+    Of the percentiles: twice the smaller tail beyond 0, brought to Student's t; the observed difference counts as one
+    of the draws, so it is never 0. Of the t interval: the t test with the standard error of the draws.
     """
     known = draws[~np.isnan(draws)]
     beyond = min(int((known <= _SAME).sum()), int((known >= -_SAME).sum()))
     share = (1 + beyond) / (1 + len(known))
-    if share >= 0.5:
-        return 1.0
-    t = ndtri(share) * np.sqrt((clusters - 1) / clusters)
-    return min(1.0, 2 * float(stdtr(clusters - 1, t)))
+    spread = float(known.std())
+    if share >= 0.5 or spread < _SAME:
+        return 1.0 if share >= 0.5 else 2 * share
+    by_percentile = ndtri(share) / _widening(clusters)
+    by_error = -abs(observed) / (spread * _widening(clusters))
+    return min(1.0, 2 * float(stdtr(clusters - 1, max(by_percentile, by_error))))
+
+
+def _widening(clusters: int) -> float:
+    """Return what turns the spread of resamples into a standard error: sqrt(G / (G - 1))."""
+    return float(np.sqrt(clusters / (clusters - 1)))

@@ -8,7 +8,7 @@ import pandas as pd
 
 from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.classes import CLASSES, DECISIONS, DEPLOY
-from reseed.evaluate.baselines import BaselineScore, score_baselines, verdict
+from reseed.evaluate.baselines import BaselineScore, best_baseline, score_baselines, verdict
 from reseed.evaluate.ceiling import Ceiling, human_ceiling
 from reseed.evaluate.confusion import Counts, accuracy, class_scores, macro_f1
 from reseed.evaluate.coral_cover import coral_cover, cover_errors
@@ -42,6 +42,7 @@ def baseline_details(evidence: Evidence) -> dict[str, Any]:
     baselines = score_baselines(evidence)
     return {
         "verdict": {task: verdict(evidence, baselines, task) for task in TASKS},
+        "best": {task: _best_baseline(best_baseline(baselines, task), task) for task in TASKS},
         **{entry.key: _baseline(entry) for entry in baselines},
     }
 
@@ -268,6 +269,13 @@ def _baseline(entry: BaselineScore) -> dict[str, Any]:
             },
         }
     return found
+
+
+def _best_baseline(entry: BaselineScore | None, task: Task) -> dict[str, Any] | str:
+    scores = None if entry is None else entry.scores(task)
+    if entry is None or scores is None:
+        return NOT_AVAILABLE
+    return {"name": entry.name, "macro_f1": percent(scores.scores["macro_f1"])}
 
 
 def _rule(evidence: Evidence, rule: str) -> dict[str, Any]:

@@ -11,10 +11,13 @@ from matplotlib.figure import Figure
 
 from reseed.classes import CLASS_COLOURS, DEPLOY
 from reseed.evaluate.alpha_curve import AlphaCurve
+from reseed.evaluate.bootstrap import Interval
 from reseed.evaluate.confusion import Shares
 from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, score, styled
+from reseed.figures.whiskers import whiskers
 
-_WIDTH_IN, _PLOT_IN = 7.2, 3.6
+_WIDTH_IN, _PLOT_IN = 8.4, 3.4
+_LEFT_IN, _BETWEEN_IN, _RIGHT_IN = 0.75, 0.35, 1.45
 # Percent between two names beside the axes, and the alpha before which a line ends too early to be named there.
 _APART, _EARLY = 7.5, 0.8
 _HALO = [patheffects.withStroke(linewidth=3, foreground="white")]
@@ -28,43 +31,78 @@ class _Line:
 
 
 @styled
-def alpha_figure(test: AlphaCurve, validation: AlphaCurve, alpha: float, macro_f1: float, *, synthetic: bool) -> Figure:
-    """Draw macro F1, accuracy, Deploy precision and recall of the test frames over alpha, and mark the alpha used.
+def alpha_figure(
+    test: AlphaCurve,
+    validation: AlphaCurve,
+    alpha: float,
+    macro_f1: float,
+    interval: Interval,
+    cheapest: float | None,
+    *,
+    synthetic: bool,
+) -> Figure:
+    """Draw macro F1, accuracy, Deploy precision and recall over alpha, validation beside test, and mark the alpha used.
 
     Args:
         test: Curve of the test frames.
         validation: Curve of the validation frames, on the same thresholds.
         alpha: The threshold used, 0-1; it need not be one of the thresholds of the curve.
         macro_f1: Frame macro F1 of the test frames at it, a fraction.
+        interval: 95 % interval of that.
+        cheapest: Threshold of least expected cost on validation; None if it is not known.
         synthetic: Whether the data is synthetic.
     """
-    sheet = Sheet(_WIDTH_IN, _PLOT_IN + 0.75, *_words(test, validation, alpha, macro_f1), synthetic=synthetic)
-    ax = sheet.axes(0.75, 0.6, _WIDTH_IN - 2.45, _PLOT_IN)
-    lines = _lines(test, validation)
-    for line in lines:
-        ax.plot(test.alphas, line.values, drawstyle="steps-post", solid_joinstyle="round", **line.how)
-    ax.set_xlim(0, 1)
-    ax.set_ylim(-2, 104)
-    ax.set_xticks(np.linspace(0, 1, 11))
-    ax.set_yticks(range(0, 101, 20))
-    ax.grid(axis="y", color=FAINT, linewidth=0.6)
-    ax.set_axisbelow(True)
-    ax.set_xlabel("Alpha: a frame is Deploy where the share of its Deploy patches is above alpha")
-    ax.set_ylabel("Score on frames (%)")
-    _mark_used(ax, alpha)
-    _shade_never(ax, test)
-    _name_lines(ax, test.alphas, lines)
+    words = _words(test, validation, alpha, macro_f1, interval)
+    sheet = Sheet(_WIDTH_IN, _PLOT_IN + 0.95, *words, synthetic=synthetic)
+    width = (_WIDTH_IN - _LEFT_IN - _BETWEEN_IN - _RIGHT_IN) / 2
+    panels = (("Validation: alpha may be chosen here", validation), ("Test: scored once", test))
+    for number, (heading, curve) in enumerate(panels):
+        ax = sheet.axes(_LEFT_IN + number * (width + _BETWEEN_IN), 0.6, width, _PLOT_IN)
+        _panel(ax, curve, named=number == 1 or test.n == 0)
+        _mark_used(ax, alpha)
+        ax.set_title(heading, loc="left", fontsize=TEXT_PT, fontweight="bold", color=INK, pad=18)
+        if number == 0:
+            ax.set_ylabel("Score on frames (%)")
+            _mark_cheapest(ax, cheapest)
+        else:
+            ax.tick_params(labelleft=False)
+            whiskers(ax, alpha, interval, horizontal=False)
+    sheet.text(
+        _LEFT_IN + width + _BETWEEN_IN / 2,
+        0.12,
+        "Alpha: a frame is Deploy where the share of its Deploy patches is above alpha",
+        ha="center",
+        color=INK,
+    )
     return sheet.figure
 
 
-def _words(test: AlphaCurve, validation: AlphaCurve, alpha: float, macro_f1: float) -> tuple[str, str]:
-    dashed = (
-        f"Dashed: {counted(validation.n, 'validation frame')}, the only ones alpha may be chosen on."
-        if validation.n
-        else "No validation frame has a reference decision, so alpha cannot be chosen."
-    )
+def _panel(ax: Axes, curve: AlphaCurve, *, named: bool) -> None:
+    lines = _lines(curve)
+    for line in lines:
+        ax.plot(curve.alphas, line.values, drawstyle="steps-post", solid_joinstyle="round", **line.how)
+    ax.set_xlim(0, 1)
+    ax.set_ylim(-2, 104)
+    ax.set_xticks(np.linspace(0, 1, 6))
+    ax.set_yticks(range(0, 101, 20))
+    ax.grid(axis="y", color=FAINT, linewidth=0.6)
+    ax.set_axisbelow(True)
+    if not lines:
+        ax.text(0.5, 50, "no frame has a\nreference decision", ha="center", va="center", color=MUTED)
+        return
+    _shade_never(ax, curve)
+    if named:
+        _name_lines(ax, curve.alphas, lines)
+
+
+def _words(
+    test: AlphaCurve, validation: AlphaCurve, alpha: float, macro_f1: float, interval: Interval
+) -> tuple[str, str]:
+    counts = f"{counted(validation.n, 'validation frame')}, {counted(test.n, 'test frame')}"
+    if validation.n == 0:
+        counts += ". No validation frame has a reference decision, so alpha cannot be chosen"
     if test.n == 0:
-        return f"No frame score at alpha {alpha:.2f}: no test frame has a reference decision", dashed
+        return f"No frame score at alpha {alpha:.2f}: no test frame has a reference decision", f"{counts}."
     best_at, best = test.best()
     gap = 100 * (best - macro_f1)
     verdict = (
@@ -73,35 +111,50 @@ def _words(test: AlphaCurve, validation: AlphaCurve, alpha: float, macro_f1: flo
         else f"{gap:.1f}\u00a0points below the best alpha in hindsight ({best_at:.2f})"
     )
     title = f"At alpha {alpha:.2f} frame macro F1 is {score(100 * macro_f1)}, {verdict}"
-    n_deploy = int(test.scores.n_deploy[0])
-    return title, f"Solid: {counted(test.n, 'test frame')}, {n_deploy} of them Deploy by reference. {dashed}"
+    counts += f", {int(test.scores.n_deploy[0])} of them Deploy by reference."
+    if interval.available:
+        return title, f"{counts} Macro F1: 95 % interval {100 * interval.low:.0f} to {100 * interval.high:.0f}."
+    return title, f"{counts} No interval: {interval.reason}."
 
 
-def _lines(test: AlphaCurve, validation: AlphaCurve) -> list[_Line]:
-    lines = []
-    if test.n:
-        scores = test.scores
-        blue = CLASS_COLOURS[DEPLOY]
-        lines = [
-            _Line("Accuracy", 100 * scores.accuracy, {"color": "#9a6700", "linewidth": 1.6}),
-            _Line("Deploy recall", 100 * scores.deploy_recall, {"color": "#3d9bd9", "linewidth": 1.8}),
-            # Where no frame is decided Deploy the precision is 0/0: 0 by rule in the files, no line here.
-            _Line(
-                "Deploy precision",
-                np.where(scores.n_deployed > 0, 100 * scores.deploy_precision, np.nan),
-                {"color": blue, "linewidth": 1.8},
-            ),
-            _Line("Macro F1", 100 * scores.macro_f1, {"color": INK, "linewidth": 2.6}),
-        ]
-    if validation.n:
-        how = {"color": INK, "linewidth": 1.3, "linestyle": (0, (4, 2.5))}
-        lines.append(_Line("Macro F1 on\nvalidation", 100 * validation.scores.macro_f1, how))
+def _lines(curve: AlphaCurve) -> list[_Line]:
+    if curve.n == 0:
+        return []
+    scores = curve.scores
+    lines = [
+        _Line("Accuracy", 100 * scores.accuracy, {"color": "#9a6700", "linewidth": 1.6}),
+        _Line("Deploy recall", 100 * scores.deploy_recall, {"color": "#3d9bd9", "linewidth": 1.8}),
+        # Where no frame is decided Deploy the precision is 0/0: 0 by rule in the files, no line here.
+        _Line(
+            "Deploy precision",
+            np.where(scores.n_deployed > 0, 100 * scores.deploy_precision, np.nan),
+            {"color": CLASS_COLOURS[DEPLOY], "linewidth": 1.8},
+        ),
+        _Line("Macro F1", 100 * scores.macro_f1, {"color": INK, "linewidth": 2.6}),
+    ]
     return [line for line in lines if not np.isnan(line.values).all()]
+
+
+def _mark_cheapest(ax: Axes, cheapest: float | None) -> None:
+    if cheapest is None:
+        return
+    ax.plot([cheapest], [0], "v", color=MUTED, markersize=7, clip_on=False, zorder=6)
+    side = -1 if cheapest > 0.5 else 1
+    ax.annotate(
+        f"least cost: {cheapest:.2f}",
+        (cheapest, 0),
+        xytext=(side * 7, 4),
+        textcoords="offset points",
+        ha="right" if side < 0 else "left",
+        fontsize=SMALL_PT,
+        color=MUTED,
+        path_effects=_HALO,
+    )
 
 
 def _mark_used(ax: Axes, alpha: float) -> None:
     ax.axvline(alpha, color=MUTED, linewidth=1.0, zorder=1)
-    right = alpha < 0.8
+    right = alpha < 0.6
     ax.annotate(
         f"alpha used: {alpha:.2f}",
         (alpha, 1.0),
@@ -115,15 +168,15 @@ def _mark_used(ax: Axes, alpha: float) -> None:
     )
 
 
-def _shade_never(ax: Axes, test: AlphaCurve) -> None:
-    never = test.alphas[test.scores.n_deployed == 0]
-    if test.n and len(never) and never[0] < 1:
+def _shade_never(ax: Axes, curve: AlphaCurve) -> None:
+    never = curve.alphas[curve.scores.n_deployed == 0]
+    if len(never) and never[0] < 1:
         ax.axvspan(float(never[0]), 1, color="#f0f2f4", zorder=0, linewidth=0)
-        if never[0] < 0.8:
+        if never[0] < 0.6:
             ax.text(
                 0.985,
                 3,
-                f"no test frame is Deploy\nfrom alpha {never[0]:.2f} on",
+                f"none is Deploy\nfrom alpha {never[0]:.2f} on",
                 ha="right",
                 va="bottom",
                 fontsize=SMALL_PT,

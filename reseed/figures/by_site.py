@@ -6,8 +6,10 @@ from matplotlib.figure import Figure
 
 from reseed.artifacts.splits import TEST
 from reseed.classes import CLASS_COLOURS, CLASSES
+from reseed.evaluate.bootstrap import Interval
 from reseed.evaluate.percent import class_key
 from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, score, styled, together
+from reseed.figures.whiskers import whiskers
 
 # Below this many labelled patches one patch moves the macro F1 by several points.
 FEW_PATCHES = 50
@@ -35,6 +37,8 @@ def site_figure(table: pd.DataFrame, overall: float, *, synthetic: bool) -> Figu
     few = (rows["n_patches"] < FEW_PATCHES).to_numpy()
     y = np.arange(len(rows))
     ax.barh(y, rows["macro_f1"], height=0.62, color=[_BAR_FEW if flag else _BAR for flag in few], zorder=2)
+    for place, (low, high) in enumerate(rows[["macro_f1_low", "macro_f1_high"]].to_numpy(dtype=np.float64)):
+        whiskers(ax, place, Interval(low / 100, high / 100, 0, "none" if np.isnan(low) else ""), horizontal=True)
     for name, below in zip(CLASSES, (-0.19, 0.0, 0.19), strict=True):
         has = (rows[f"{class_key(name)}_support"] > 0).to_numpy()
         ax.scatter(
@@ -95,6 +99,8 @@ def _subtitle(rows: pd.DataFrame, overall: float) -> str:
     text += "A class a site does not have counts 0."
     if (rows["n_patches"] < FEW_PATCHES).any():
         text += f" Pale: fewer than {FEW_PATCHES} labelled patches, hardly a score."
+    if rows["macro_f1_low"].notna().any():
+        text += " Whiskers: 95 % intervals."
     return text
 
 

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from reseed.classes import CLASS_COLOURS
+from reseed.evaluate.bootstrap import Interval
 from reseed.evaluate.confusion import Counts, accuracy, class_scores, macro_f1
 from reseed.figures.style import INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, plain_axes, score, styled
 
@@ -23,17 +24,20 @@ _GAP, _CHIP = 0.04, 0.07
 
 
 @styled
-def confusion_figure(counts: Counts, names: Sequence[str], *, item: str, place: str = "", synthetic: bool) -> Figure:
+def confusion_figure(
+    counts: Counts, names: Sequence[str], interval: Interval, *, item: str, place: str = "", synthetic: bool
+) -> Figure:
     """Draw a confusion matrix of the test split.
 
     Args:
         counts: (K, K), rows gold, columns predicted.
         names: K class names.
+        interval: 95 % interval of the macro F1.
         item: What is counted, `patch` or `frame`.
         place: Ends the title, such as ` at alpha 0.50`.
         synthetic: Whether the data is synthetic.
     """
-    title, subtitle = _words(counts, item, place)
+    title, subtitle = _words(counts, interval, item, place)
     if counts.sum() == 0:
         return Sheet(_LEFT + _MATRIX + _RIGHT, 0.1, title, subtitle, synthetic=synthetic).figure
     sheet = Sheet(_LEFT + _MATRIX + _RIGHT, _BELOW + _MATRIX + _ABOVE, title, subtitle, synthetic=synthetic)
@@ -50,7 +54,7 @@ def confusion_figure(counts: Counts, names: Sequence[str], *, item: str, place: 
     return sheet.figure
 
 
-def _words(counts: Counts, item: str, place: str) -> tuple[str, str]:
+def _words(counts: Counts, interval: Interval, item: str, place: str) -> tuple[str, str]:
     n = int(counts.sum())
     cells = f"Each cell: {'patches' if item == 'patch' else 'frames'}, and their share of the row."
     if n == 0:
@@ -58,7 +62,11 @@ def _words(counts: Counts, item: str, place: str) -> tuple[str, str]:
     title = (
         f"{item.capitalize()} macro F1 {score(100 * float(macro_f1(counts)))} on {counted(n, f'test {item}')}{place}"
     )
-    return title, f"Accuracy {score(100 * float(accuracy(counts)))}. {cells}"
+    if interval.available:
+        sure = f"95 % interval of macro F1 {100 * interval.low:.1f} to {100 * interval.high:.1f}. "
+    else:
+        sure = f"No interval: {interval.reason}. "
+    return title, f"{sure}Accuracy {score(100 * float(accuracy(counts)))}. {cells}"
 
 
 def _cells(ax: Axes, counts: Counts) -> None:

@@ -11,14 +11,23 @@ from numpy.typing import NDArray
 
 from reseed.artifacts.splits import TEST, VAL
 from reseed.classes import CLASSES, DECISIONS
+from reseed.evaluate.baselines import score_baselines, verdict
 from reseed.evaluate.by_site import by_site
+from reseed.evaluate.conditions import by_condition
 from reseed.evaluate.confusion import macro_f1
-from reseed.evaluate.evidence import Evidence, frame_confusion, patch_confusion
+from reseed.evaluate.coral_cover import coral_cover
+from reseed.evaluate.costs import cheapest_alpha, expected_costs
+from reseed.evaluate.evidence import Evidence, patch_confusion, score_frames, split_reliability
 from reseed.evaluate.percent import percent
+from reseed.evaluate.scoring import FRAME, PATCH, Task, TaskScores
 from reseed.figures.alpha_curve import alpha_figure
+from reseed.figures.baselines import Bar, baselines_figure
 from reseed.figures.by_site import site_figure
+from reseed.figures.conditions import conditions_figure
 from reseed.figures.confusion import confusion_figure
+from reseed.figures.coral_cover import coral_figure
 from reseed.figures.mistakes import mistakes_figure
+from reseed.figures.reliability import reliability_figure
 from reseed.figures.training import training_figure
 
 
@@ -41,28 +50,86 @@ class ReportData:
 
 def patch_confusion_picture(data: ReportData) -> Figure:
     """Draw the patch confusion matrix of the test split."""
-    counts = patch_confusion(data.evidence.labelled_patches(TEST))
-    return confusion_figure(counts, CLASSES, item="patch", synthetic=data.evidence.synthetic)
+    scores = data.evidence.scores[PATCH][TEST]
+    interval = scores.intervals["macro_f1"]
+    return confusion_figure(scores.confusion, CLASSES, interval, item="patch", synthetic=data.evidence.synthetic)
 
 
 def frame_confusion_picture(data: ReportData) -> Figure:
     """Draw the confusion matrix of the frame decisions of the test split."""
-    counts = frame_confusion(data.evidence.labelled_frames(TEST))
-    place = f" at alpha {data.evidence.alpha:.2f}"
-    return confusion_figure(counts, DECISIONS, item="frame", place=place, synthetic=data.evidence.synthetic)
+    evidence = data.evidence
+    scores = evidence.scores[FRAME][TEST]
+    place = f" at alpha {evidence.alpha:.2f}" if evidence.rule == "ratio" else " by the logistic rule"
+    interval = scores.intervals["macro_f1"]
+    return confusion_figure(
+        scores.confusion, DECISIONS, interval, item="frame", place=place, synthetic=evidence.synthetic
+    )
 
 
 def alpha_picture(data: ReportData) -> Figure:
-    """Draw the frame scores over alpha."""
+    """Draw the frame scores over alpha, validation beside test, and mark the alpha used."""
     evidence = data.evidence
-    used = float(macro_f1(frame_confusion(evidence.labelled_frames(TEST))))
-    return alpha_figure(evidence.curve(TEST), evidence.curve(VAL), evidence.alpha, used, synthetic=evidence.synthetic)
+    frames, settings = evidence.labelled_frames(TEST), evidence.context.settings
+    by_ratio = score_frames(frames, settings, frames["ratio_decision"])
+    val = evidence.curve(VAL)
+    costs = expected_costs(val, settings.cost_false_deploy, settings.cost_missed_deploy)
+    return alpha_figure(
+        evidence.curve(TEST),
+        val,
+        evidence.alpha,
+        by_ratio.scores["macro_f1"],
+        by_ratio.intervals["macro_f1"],
+        cheapest_alpha(val, costs) if val.n else None,
+        synthetic=evidence.synthetic,
+    )
 
 
 def site_picture(data: ReportData) -> Figure:
     """Draw the patch macro F1 of each test site."""
     overall = percent(macro_f1(patch_confusion(data.evidence.labelled_patches(TEST))))
     return site_figure(by_site(data.evidence), overall, synthetic=data.evidence.synthetic)
+
+
+def baselines_picture(data: ReportData) -> Figure:
+    """Draw the network beside simpler answers."""
+    evidence = data.evidence
+    baselines = score_baselines(evidence)
+    bars: dict[Task, list[Bar]] = {}
+    for task in (PATCH, FRAME):
+        own = evidence.scores[task][TEST]
+        bars[task] = [_bar("network", own if own.n else None, "no reference", own=True)]
+        for entry in baselines:
+            bars[task].append(_bar(entry.name, entry.scores(task), entry.not_run and "not run", own=False))
+    reason = evidence.scores[PATCH][TEST].intervals["macro_f1"].reason
+    verdicts = [verdict(evidence, baselines, task) for task in (PATCH, FRAME)]
+    return baselines_figure(bars[PATCH], bars[FRAME], verdicts, reason, synthetic=evidence.synthetic)
+
+
+def _bar(name: str, scores: TaskScores | None, note: str, *, own: bool) -> Bar:
+    if scores is None:
+        return Bar(name, None, None, note or "answers none", own)
+    return Bar(name, 100 * scores.scores["macro_f1"], scores.intervals["macro_f1"], "", own)
+
+
+def reliability_picture(data: ReportData) -> Figure:
+    """Draw the reliability diagram of the test patches."""
+    found = split_reliability(data.evidence, TEST)
+    assert found is not None  # `gather` refuses a test split without labels
+    calibration = data.evidence.context.calibration
+    return reliability_figure(
+        found, calibration["method"], calibration["temperature"], synthetic=data.evidence.synthetic
+    )
+
+
+def conditions_picture(data: ReportData) -> Figure:
+    """Draw the patch macro F1 by depth, altitude, contrast and colour."""
+    overall = 100 * data.evidence.scores[PATCH][TEST].scores["macro_f1"]
+    return conditions_figure(by_condition(data.evidence), overall, synthetic=data.evidence.synthetic)
+
+
+def coral_picture(data: ReportData) -> Figure:
+    """Draw predicted against annotated coral cover of the test frames."""
+    return coral_figure(coral_cover(data.evidence), synthetic=data.evidence.synthetic)
 
 
 def mistakes_picture(data: ReportData) -> Figure:
@@ -83,6 +150,10 @@ PICTURES: Final[Mapping[str, Callable[[ReportData], Figure]]] = {
     "confusion_frames": frame_confusion_picture,
     "alpha_curve": alpha_picture,
     "by_site": site_picture,
+    "baselines": baselines_picture,
+    "conditions": conditions_picture,
+    "reliability": reliability_picture,
+    "coral_cover": coral_picture,
     "mistakes": mistakes_picture,
     "training": training_picture,
 }

@@ -29,9 +29,19 @@ def test_the_table_leads_with_patch_macro_f1(run: Path, capsys: pytest.CaptureFi
     aggregate.main([])
     evaluate.main([])
     assert call() == 0
+    # Mean colour says Deploy, Coral, No-Deploy, No-Deploy of each frame. Deploy: tp 2, predicted 4, gold 4: F1 4/8;
+    # Coral: tp 1, predicted 4, gold 5: 2/9; No-Deploy: tp 3, predicted 7, gold 6: 6/13. Mean 39.46 %.
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == lines[-1] == f"*** {SYNTHETIC_NOTICE} ***"
-    assert lines[2:5] == ["Test patches: 15 labelled", "  macro F1            79.19 %", "  accuracy            80.00 %"]
+    assert lines[2:6] == [
+        "Test patches: 15 labelled",
+        "  macro F1            79.19 %   95 % interval n/a: 2 clusters; an interval needs at least 5",
+        "  best baseline       39.46 %   mean colour",
+        "  accuracy            80.00 %",
+    ]
+    assert "  best baseline       40.00 %   largest class" in lines
+    assert any(line.startswith("Patch macro F1 79.2 % is 39.7 points above the best baseline") for line in lines)
+    assert any(line.startswith("Frame macro F1 25.0 % does NOT beat the best baseline") for line in lines)
     assert "Test frames: 3 labelled, alpha 0.49" in lines
     assert "Data      demo (demo, sha256 abababababab): 2 train frames, 4 test" in lines
     assert "Pictures  plots/figures" in lines

@@ -56,7 +56,10 @@ def test_quantiles_of_five_clusters_equal_full_enumeration() -> None:
     every = np.sort(accuracy(tables[draws].sum(axis=1)))
     found = intervals(tables, SCORES, 200_000, seed=0)["accuracy"]
     low, high = np.quantile(every, [EXPANDED[5], 1 - EXPANDED[5]])
-    assert (found.low, found.high) == (pytest.approx(low, abs=0.004), pytest.approx(high, abs=0.004))
+    # t of 4 degrees is 2.776, sqrt(5 / 4) = 1.118
+    reach, whole = 2.776 * 1.118 * every.std(), float(accuracy(tables.sum(axis=0)))
+    assert found.low == pytest.approx(min(low, whole - reach), abs=0.004)
+    assert found.high == pytest.approx(max(high, whole + reach), abs=0.004)
     assert found.clusters == 5
     assert found.available
 
@@ -80,8 +83,13 @@ def test_equals_scipy_on_single_items() -> None:
 def test_few_clusters_take_quantiles_further_out(count: int) -> None:
     level = float(stats.norm.cdf(stats.t.ppf(0.025, count - 1) * np.sqrt(count / (count - 1))))
     assert level == pytest.approx(EXPANDED[count], abs=1e-6)
-    draws = np.linspace(0, 1, 100_001)
-    assert bootstrap._interval(draws, count).low == pytest.approx(level, abs=1e-6)
+    # Of skewed draws the upper quantile lies beyond the reach of the t interval, the lower does not.
+    draws = np.linspace(0, 1, 100_001) ** 4
+    reach = stats.t.ppf(0.975, count - 1) * np.sqrt(count / (count - 1)) * draws.std()
+    found = bootstrap._interval(draws, float(draws.mean()), count, (-9, 9))
+    assert found.low == pytest.approx(draws.mean() - reach)
+    assert found.high == pytest.approx(max((1 - level) ** 4, draws.mean() + reach), abs=1e-6)
+    assert bootstrap._interval(draws, float(draws.mean()), count, (0, 1)).low == 0
 
 
 def test_seeded_and_independent_of_order_names_and_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,8 +166,8 @@ def test_p_and_interval_say_the_same() -> None:
     rng = np.random.default_rng(0)
     for shift in np.linspace(0, 3, 31):
         draws = rng.normal(shift, 1, 4000)
-        found = bootstrap._interval(draws, 15)
-        p = bootstrap._p_value(draws, 15)
+        found = bootstrap._interval(draws, float(draws.mean()), 15, (-99, 99))
+        p = bootstrap._p_value(draws, float(draws.mean()), 15)
         if abs(p - 0.05) > 0.005:
             assert (p < 0.05) == (found.low > 0)
 
@@ -168,7 +176,7 @@ def test_p_of_a_normal_mean_is_that_of_the_t_test() -> None:
     sample = np.random.default_rng(2).normal(0.4, 1.0, 40)
     tables = np.stack([np.zeros((40, 2)), np.column_stack([sample, np.ones(40)])])
     scores = {"mean": lambda sums: np.divide(sums[:, 0], 40)}
-    found = paired_differences(tables[0], tables[1], scores, 40_000, seed=0)["mean"]
+    found = paired_differences(tables[0], tables[1], scores, 40_000, seed=0, limits=(-9, 9))["mean"]
     expected = stats.ttest_1samp(sample, 0)
     assert found.difference == pytest.approx(sample.mean())
     assert found.p == pytest.approx(expected.pvalue, abs=0.01)
