@@ -71,16 +71,17 @@ def verdict(evidence: Evidence, baselines: Sequence[BaselineScore], task: Task) 
     """Say in one sentence whether the network beats the best baseline, and how sure that is."""
     own, best = evidence.scores[task][TEST], best_baseline(baselines, task)
     what = "Patch" if task == PATCH else "Frame"
-    if best is None or own.n == 0:
-        return f"{what}s: nothing to compare, as no test {task} has a reference."
+    if own.n == 0:
+        return f"No {task} score to compare: no test {task} has a reference."
+    if best is None:
+        return f"{what} macro F1 {100 * own.scores[HEADLINE]:.1f} % stands alone: no baseline was run."
     gain = best.gains[task]
     mine, theirs = 100 * own.scores[HEADLINE], 100 * _macro_f1(best, task)
     points = f"{abs(mine - theirs):.1f} points"
     rival = f"the best baseline ({best.name}, {theirs:.1f} %)"
-    if gain.difference < -_SAME:
-        return f"{what} macro F1 {mine:.1f} % does NOT beat {rival}: it is {points} below."
     if gain.difference <= _SAME:
-        return f"{what} macro F1 {mine:.1f} % does NOT beat {rival}: the two are equal."
+        how = "the two are equal" if gain.difference >= -_SAME else f"it is {points} below"
+        return f"{what} macro F1 {mine:.1f} % does NOT beat {rival}: {how}."
     if not gain.interval.available:
         return (
             f"{what} macro F1 {mine:.1f} % is {points} above {rival}; how sure that is cannot be said "

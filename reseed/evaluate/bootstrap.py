@@ -7,8 +7,8 @@ counts.
 With G clusters the plain percentile interval is too narrow, by sqrt((G - 1) / G) and for want of Student's t. There are
 two remedies, each with its place: the expanded percentile interval, which takes quantiles further out, follows a score
 near 0 or 1; the t interval with the standard error of the resamples is right for very few clusters (Hesterberg 2015,
-"What teachers should know about the bootstrap", doi:10.1080/00031305.2015.1089789). The interval here spans both, within
-what the score can be; with many clusters all of them are the same. benchmarks/interval_coverage.py counts how often it
+"What teachers should know about the bootstrap", doi:10.1080/00031305.2015.1089789). The interval here spans both,
+within what the score can be; with many clusters all are the same. benchmarks/interval_coverage.py counts how often it
 holds the truth.
 """
 

@@ -15,7 +15,7 @@ from reseed.evaluate.evidence import Evidence
 CONDITIONS: Final = {
     "water_depth_m": "water depth (m)",
     "altitude_m": "altitude (m)",
-    "contrast": "contrast",
+    "contrast": "contrast (% of full scale)",
     "blue_red_ratio": "blue-red ratio",
 }
 UNKNOWN: Final = 0

@@ -172,7 +172,7 @@ def _shade_never(ax: Axes, curve: AlphaCurve) -> None:
     never = curve.alphas[curve.scores.n_deployed == 0]
     if len(never) and never[0] < 1:
         ax.axvspan(float(never[0]), 1, color="#f0f2f4", zorder=0, linewidth=0)
-        if never[0] < 0.6:
+        if never[0] < 0.75:
             ax.text(
                 0.985,
                 3,

@@ -12,6 +12,7 @@ from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, sc
 from reseed.figures.whiskers import whiskers
 
 _WIDTH_IN, _ROW_IN = 7.2, 0.4
+_NARROW = 25.0  # percent; a number does not fit into a bar, or left of a whisker, that ends before
 _OWN, _OTHER = "#4d8290", "#c3d3d7"
 
 
@@ -51,7 +52,7 @@ def baselines_figure(
     if reason:
         lines = f"No intervals: {reason}. {verdicts[1]}"
     plot_in = _ROW_IN * max(len(patch), len(frame))
-    sheet = Sheet(_WIDTH_IN, plot_in + 1.0, verdicts[0], lines, synthetic=synthetic)
+    sheet = Sheet(_WIDTH_IN, plot_in + 0.9, verdicts[0].rstrip("."), lines, synthetic=synthetic)
     left, width = 1.5, (_WIDTH_IN - 1.5 - 0.35 - 0.35) / 2
     for number, (bars, heading) in enumerate(((patch, "Patches"), (frame, "Frames"))):
         ax = sheet.axes(left + number * (width + 0.35), 0.6, width, plot_in)
@@ -77,14 +78,18 @@ def _bars(ax: Axes, bars: Sequence[Bar]) -> None:
             continue
         if bar.interval is not None:
             whiskers(ax, at, bar.interval, horizontal=True)
+        low, high = bar.macro_f1, bar.macro_f1
+        if bar.interval is not None and bar.interval.available:
+            low, high = 100 * bar.interval.low, 100 * bar.interval.high
+        inside = low > _NARROW
         ax.text(
-            2,
+            2 if inside else high + 2,
             at,
             score(bar.macro_f1),
             va="center",
             fontsize=SMALL_PT,
             fontweight="bold" if bar.own else "normal",
-            color="white" if bar.own and bar.macro_f1 > 25 else INK,
+            color="white" if bar.own and inside else INK,
             zorder=5,
         )
     ax.set_xlim(0, 100)

@@ -15,6 +15,7 @@ from reseed.figures.whiskers import whiskers
 
 _WIDTH_IN, _PANEL_IN = 7.2, 1.75
 _LINE = "#4d8290"
+CONTRAST = "contrast"  # drawn in percent of full scale
 
 
 @styled
@@ -27,11 +28,11 @@ def conditions_figure(table: pd.DataFrame, overall: float, *, synthetic: bool) -
         synthetic: Whether the data is synthetic.
     """
     scored = table[table["n_patches"] > 0]
-    sheet = Sheet(_WIDTH_IN, 2 * _PANEL_IN + 1.9, *_words(scored, overall), synthetic=synthetic)
+    sheet = Sheet(_WIDTH_IN, 2 * _PANEL_IN + 1.65, *_words(scored, overall), synthetic=synthetic)
     width = (_WIDTH_IN - 0.75 - 0.6 - 0.3) / 2
     for number, (condition, name) in enumerate(CONDITIONS.items()):
         row, column = divmod(number, 2)
-        bottom = 0.5 + (1 - row) * (_PANEL_IN + 0.9)
+        bottom = 0.5 + (1 - row) * (_PANEL_IN + 0.75)
         ax = sheet.axes(0.75 + column * (width + 0.6), bottom, width, _PANEL_IN)
         _panel(ax, scored[scored["condition"] == condition], overall)
         ax.set_title(name[0].upper() + name[1:], loc="left", fontsize=TEXT_PT, fontweight="bold", color=INK)
@@ -65,9 +66,9 @@ def _panel(ax: Axes, rows: pd.DataFrame, overall: float) -> None:
 
 def _range(row: Mapping[Hashable, Any]) -> str:
     low, high = float(row["from"]), float(row["to"])
-    digits = 2 if high < 1 else 1
-    texts = [f"{value:.{digits}f}" for value in (low, high)]
-    return texts[0] if texts[0] == texts[1] else " to ".join(texts)
+    scale = 100 if row["condition"] == CONTRAST else 1
+    texts = [f"{scale * value:.1f}" for value in (low, high)]
+    return texts[0] if texts[0] == texts[1] else "\u2013".join(texts)
 
 
 def _words(scored: pd.DataFrame, overall: float) -> tuple[str, str]:

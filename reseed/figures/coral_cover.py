@@ -37,7 +37,7 @@ def coral_figure(table: pd.DataFrame, *, synthetic: bool) -> Figure:
     )
     if counts.max() > 1:
         ax.text(98, 3, "larger dots: several frames", ha="right", fontsize=SMALL_PT, color=MUTED)
-    ax.text(52, 56, "as annotated", rotation=45, rotation_mode="anchor", fontsize=SMALL_PT, color=MUTED, ha="center")
+    ax.text(3, 95, "dashed: as annotated", fontsize=SMALL_PT, color=MUTED)
     ax.set_xlim(0, 100)
     ax.set_ylim(0, 100)
     ax.set_xticks(range(0, 101, 20))
@@ -59,6 +59,6 @@ def _words(table: pd.DataFrame) -> tuple[str, str]:
     title += f", {100 * errors.mae:.1f} points off per frame"
     r2 = "R2 undefined" if np.isnan(errors.r2) else f"R2 {errors.r2:.2f}"
     return title, (
-        f"{counted(errors.n, 'test frame')}; cover is the share of its labelled patches. "
+        f"{counted(errors.n, 'test frame')}; cover is a share of the labelled patches. "
         f"RMSE {100 * errors.rmse:.1f} points, {r2}."
     )

@@ -9,6 +9,7 @@ from reseed.figures.whiskers import whiskers
 
 _WIDTH_IN, _PLOT_IN, _COUNT_IN = 6.0, 3.4, 0.75
 _LINE = "#4d8290"
+FEW_PATCHES = 10  # of which a share right says nothing: a hollow dot without a line
 _CLEAR = 1.0  # percent; less over- or under-confidence than this is called none
 
 
@@ -24,7 +25,7 @@ def reliability_figure(found: Reliability, method: str, temperature: float, *, s
     """
     sheet = Sheet(
         _WIDTH_IN,
-        _PLOT_IN + _COUNT_IN + 1.0,
+        _PLOT_IN + _COUNT_IN + 0.9,
         *_words(found, method, temperature),
         synthetic=synthetic,
     )
@@ -46,9 +47,12 @@ def reliability_figure(found: Reliability, method: str, temperature: float, *, s
     )
     filled = found.n > 0
     x, y = 100 * found.confidence[filled], 100 * found.accuracy[filled]
-    ax.plot(x, y, color=_LINE, linewidth=1.8, zorder=3)
+    enough = found.n[filled] >= FEW_PATCHES
+    ax.plot(x[enough], y[enough], color=_LINE, linewidth=1.8, zorder=2)
     biggest = float(found.n.max())
-    ax.scatter(x, y, s=25 + 120 * found.n[filled] / biggest, color=_LINE, edgecolor="white", zorder=4, clip_on=False)
+    area = 25 + 60 * found.n[filled] / biggest
+    ax.scatter(x[enough], y[enough], s=area[enough], color=_LINE, edgecolor="white", zorder=4, clip_on=False)
+    ax.scatter(x[~enough], y[~enough], s=area[~enough], color="white", edgecolor=_LINE, zorder=4, clip_on=False)
     for bin_index in np.flatnonzero(filled):
         whiskers(ax, 100 * float(found.confidence[bin_index]), found.intervals[bin_index], horizontal=False)
     edges = np.linspace(0, 100, BINS + 1)
@@ -85,11 +89,13 @@ def _words(found: Reliability, method: str, temperature: float) -> tuple[str, st
         title = f"The network is {over:.1f} points surer than it is right"
     else:
         title = f"The network is {-over:.1f} points less sure than it is right"
-    how = "not calibrated" if method == "none" else f"temperature {temperature:.2f}, fitted on validation"
+    how = "as the network gives them" if method == "none" else f"calibrated, temperature {temperature:.2f}"
     text = (
         f"{counted(int(found.n.sum()), 'test patch')}; probabilities {how}. "
         f"Expected calibration error {score(100 * found.expected_error)}, Brier score {found.brier:.3f}."
     )
     if any(interval.available for interval in found.intervals):
         text += " Whiskers: 95 % intervals."
+    if ((found.n > 0) & (found.n < FEW_PATCHES)).any():
+        text += f" Hollow: fewer than {FEW_PATCHES} patches."
     return title, text

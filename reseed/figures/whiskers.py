@@ -20,7 +20,7 @@ def whiskers(ax: Axes, at: float, interval: Interval, *, horizontal: bool) -> No
     if not interval.available:
         return
     ends = [100 * interval.low, 100 * interval.high]
-    line: dict[str, Any] = {"color": INK, "linewidth": 1.4, "zorder": 5, "clip_on": False, "solid_capstyle": "butt"}
+    line: dict[str, Any] = {"color": INK, "linewidth": 1.4, "zorder": 3, "clip_on": False, "solid_capstyle": "butt"}
     draw = line | {"marker": "|" if horizontal else "_", "markersize": 8, "markeredgewidth": 1.4}
     if horizontal:
         ax.plot(ends, [at, at], **draw)

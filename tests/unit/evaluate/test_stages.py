@@ -159,7 +159,8 @@ def test_plot_tables(run: Path) -> None:
 
 def test_every_picture_is_drawn(drawn_run: Path) -> None:
     score()
-    names = ["alpha_curve", "by_site", "confusion_frames", "confusion_patches", "mistakes", "training"]
+    names = ["alpha_curve", "baselines", "by_site", "conditions", "confusion_frames", "confusion_patches"]
+    names += ["coral_cover", "mistakes", "reliability", "training"]
     assert sorted(path.name for path in (drawn_run / "plots/figures").iterdir()) == [f"{name}.png" for name in names]
 
 
@@ -174,7 +175,7 @@ def test_twice_gives_the_same_bytes(drawn_run: Path) -> None:
         return {str(path): path.read_bytes() for path in sorted(found)}
 
     once = outputs()
-    assert len(once) == 5 + 6 + 6 + 1
+    assert len(once) == 5 + 6 + 10 + 1
     assert outputs() == once
 
 

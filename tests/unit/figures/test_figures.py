@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
@@ -12,13 +13,20 @@ from reseed.classes import CLASS_COLOURS, CLASSES, DECISIONS
 from reseed.decide.alpha import alpha_grid, decisions_over
 from reseed.errors import TableError
 from reseed.evaluate.alpha_curve import AlphaCurve, alpha_curve
+from reseed.evaluate.bootstrap import Interval
 from reseed.evaluate.by_site import BY_SITE
+from reseed.evaluate.calibration import reliability
+from reseed.evaluate.conditions import BY_CONDITION, CONDITIONS
 from reseed.figures.alpha_curve import alpha_figure
+from reseed.figures.baselines import Bar, baselines_figure
 from reseed.figures.by_site import site_figure
+from reseed.figures.conditions import conditions_figure
 from reseed.figures.confusion import confusion_figure
 from reseed.figures.contact_sheet import contact_sheet, pick_frames
+from reseed.figures.coral_cover import coral_figure
 from reseed.figures.mistakes import mistakes_figure, short_id
 from reseed.figures.notice import SYNTHETIC_NOTICE
+from reseed.figures.reliability import reliability_figure
 from reseed.figures.style import counted, png_bytes
 from reseed.figures.training import training_figure
 
@@ -58,10 +66,39 @@ TRAINING = pd.DataFrame(
 TEST, VAL = curve("test", [2, 9, 14, 20], [0, 0, 1, 1]), curve("val", [1, 16], [0, 1])
 SITES = sites(("Ugar", 300, 61.25, 20), ("Erub", 40, 82.0, 0))
 
+SURE, UNSURE = Interval(0.6, 0.9, 12), Interval(float("nan"), float("nan"), 2, "2 clusters; too few")
+BARS = [Bar("network", 81.2, SURE, "", own=True), Bar("mean colour", 20.0, SURE, "", own=False)]
+BARS += [Bar("largest class", 30.0, UNSURE, "", own=False), Bar("whole image", None, None, "not run", own=False)]
+VERDICTS = ["Patch macro F1 81.2 % beats the best baseline.", "Frame macro F1 is below."]
+RNG = np.random.default_rng(0)
+HONEST = np.round(RNG.dirichlet([0.5, 0.5, 0.5], 400), 6)
+RELIABILITY = reliability(
+    HONEST, np.array([RNG.choice(3, p=row / row.sum()) for row in HONEST]), [str(i % 8) for i in range(400)], 100, 0
+)
+
+
+def conditions(unknown: str = "", low: float = 55.0) -> pd.DataFrame:
+    plain = {column.name: 60.0 if column.kind == "float" else 120 for column in BY_CONDITION}
+    rows = []
+    for condition in CONDITIONS:
+        for quartile in [0] if condition == unknown else [1, 2, 3, 4]:
+            place = {"condition": condition, "quartile": quartile, "from": quartile / 20, "to": (quartile + 1) / 20}
+            rows.append(plain | place | {"macro_f1": 80.0 - 5 * quartile, "macro_f1_low": low})
+    table = pd.DataFrame(rows)
+    table.loc[(table["condition"] == "altitude_m") & (table["quartile"] == 3), "macro_f1"] = 31.0
+    return table
+
+
+COVER = pd.DataFrame({"annotated": [0.0, 0.0, 25.0, 50.0], "predicted": [0.0, 0.0, 45.0, 60.0]})
+
 DRAW: dict[str, Callable[[bool], Figure]] = {
-    "confusion": lambda s: confusion_figure(COUNTS, CLASSES, item="patch", synthetic=s),
-    "alpha": lambda s: alpha_figure(TEST, VAL, 0.4, 1.0, synthetic=s),
+    "confusion": lambda s: confusion_figure(COUNTS, CLASSES, SURE, item="patch", synthetic=s),
+    "alpha": lambda s: alpha_figure(TEST, VAL, 0.4, 1.0, SURE, 0.4, synthetic=s),
     "sites": lambda s: site_figure(SITES, 77.2, synthetic=s),
+    "baselines": lambda s: baselines_figure(BARS, BARS, VERDICTS, "", synthetic=s),
+    "reliability": lambda s: reliability_figure(RELIABILITY, "temperature", 1.25, synthetic=s),
+    "conditions": lambda s: conditions_figure(conditions(), 71.0, synthetic=s),
+    "coral": lambda s: coral_figure(COVER, synthetic=s),
     "mistakes": lambda s: mistakes_figure(mistakes(3), pictures(3), 9, 90, synthetic=s),
     "training": lambda s: training_figure(TRAINING, synthetic=s),
     "contact": lambda s: contact_sheet(list(pictures(3)), ["Ugar", "Ugar", "Erub"], "3 frames", synthetic=s),
@@ -110,29 +147,33 @@ def test_no_text_is_too_small_or_leaves_the_picture(name: str) -> None:
 
 
 def test_the_confusion_title_is_the_finding() -> None:
-    figure = confusion_figure(COUNTS, CLASSES, item="patch", synthetic=False)
+    figure = confusion_figure(COUNTS, CLASSES, SURE, item="patch", synthetic=False)
     # F1: 2*187/(233+233), 2*132/(171+172), 2*103/(139+138); accuracy 422/543
     assert "Patch macro F1 77.2 % on 543 test patches" in texts(figure)
-    assert any(text.startswith("Accuracy 77.7 %.") for text in texts(figure))
+    assert "95 % interval of macro F1 60.0 to 90.0. Accuracy 77.7 %." in said(figure)
     assert {"187", "29", "80 %", "of 233", "74.1 %"} <= set(texts(figure))
 
 
 def test_a_confusion_of_one_and_of_none() -> None:
-    one = confusion_figure(np.array([[1, 0], [0, 0]]), DECISIONS, item="frame", place=" at alpha 0.50", synthetic=False)
+    one = confusion_figure(
+        np.array([[1, 0], [0, 0]]), DECISIONS, UNSURE, item="frame", place=" at alpha 0.50", synthetic=False
+    )
     assert "Frame macro F1 50.0 % on 1 test frame at alpha 0.50" in texts(one)
     assert "no reference" in texts(one)
-    none = confusion_figure(np.zeros((2, 2), dtype=np.int64), DECISIONS, item="frame", synthetic=False)
+    none = confusion_figure(np.zeros((2, 2), dtype=np.int64), DECISIONS, UNSURE, item="frame", synthetic=False)
     assert "No frame score" in said(none)
     assert "%" not in said(none)
 
 
 def test_the_alpha_title_compares_with_hindsight() -> None:
     assert "At alpha 0.40 frame macro F1 is 100.0 %, the best of any alpha" in said(
-        alpha_figure(TEST, VAL, 0.4, 1.0, synthetic=False)
+        alpha_figure(TEST, VAL, 0.4, 1.0, SURE, 0.4, synthetic=False)
     )
-    worse = said(alpha_figure(TEST, VAL, 0.6, 0.7333, synthetic=False))
+    worse = said(alpha_figure(TEST, VAL, 0.6, 0.7333, UNSURE, None, synthetic=False))
     assert "26.7 points below the best alpha in hindsight (0.49)" in worse
-    assert "Solid: 4 test frames, 2 of them Deploy by reference." in worse
+    assert "2 validation frames, 4 test frames, 2 of them Deploy by reference." in worse
+    assert "No interval: 2 clusters" in worse
+    assert "least cost" not in worse
     assert "from alpha 0.72 on" in worse  # the surest frame has 20 of 28 = 0.714
 
 
@@ -146,7 +187,7 @@ def test_the_alpha_title_compares_with_hindsight() -> None:
     ],
 )
 def test_alpha_curves_with_little_in_them(test: AlphaCurve, validation: AlphaCurve, expected: str) -> None:
-    assert expected in said(alpha_figure(test, validation, 0.5, 0.5, synthetic=False))
+    assert expected in said(alpha_figure(test, validation, 0.5, 0.5, UNSURE, None, synthetic=False))
 
 
 def test_sites_are_sorted_worst_first_and_few_patches_are_flagged() -> None:
@@ -167,6 +208,62 @@ def test_only_test_sites_with_labels_are_drawn() -> None:
     table = pd.concat([SITES, sites(("Ghost", 0, float("nan"), 0)), sites(("Val", 90, 9.0, 9)).assign(split="val")])
     assert "Ghost" not in said(site_figure(table, 77.2, synthetic=False))
     assert "Val" not in texts(site_figure(table, 77.2, synthetic=False))
+
+
+def test_sites_show_how_sure_they_are() -> None:
+    sure = SITES.assign(macro_f1_low=[50.0, 70.0], macro_f1_high=[70.0, 90.0])
+    assert "Whiskers: 95 % intervals." in said(site_figure(sure, 77.2, synthetic=False))
+    unsure = SITES.assign(macro_f1_low=np.nan, macro_f1_high=np.nan)
+    assert "Whiskers" not in said(site_figure(unsure, 77.2, synthetic=False))
+
+
+def lines_of(figure: Figure, axes: int) -> list[tuple[list[float], list[float]]]:
+    return [(list(line.get_xdata()), list(line.get_ydata())) for line in figure.axes[axes].lines]
+
+
+def test_baselines_say_in_words_whether_they_are_beaten() -> None:
+    figure = baselines_figure(BARS, BARS[:1], VERDICTS, "2 clusters", synthetic=False)
+    assert "Patch macro F1 81.2 % beats the best baseline" in said(figure)
+    assert "Frame macro F1 is below." in said(figure)
+    assert "No intervals: 2 clusters." in said(figure)
+    assert {"81.2 %", "20.0 %", "30.0 %", "not run"} <= set(texts(figure))
+    assert ([60.0, 90.0], [0, 0]) in lines_of(figure, 0)  # the whisker of the network
+    assert "Whiskers: 95 % intervals" in said(baselines_figure(BARS, BARS, VERDICTS, "", synthetic=False))
+
+
+def test_the_reliability_title_says_how_sure_against_how_right() -> None:
+    assert "points surer than it is right" in said(
+        reliability_figure(replace(RELIABILITY, over_confidence=0.05), "none", 1.0, synthetic=False)
+    )
+    under = said(reliability_figure(replace(RELIABILITY, over_confidence=-0.05), "none", 1.0, synthetic=False))
+    assert "5.0 points less sure than it is right" in under
+    assert "as the network gives them" in under
+    even = said(reliability_figure(replace(RELIABILITY, over_confidence=0.001), "temperature", 1.25, synthetic=False))
+    assert "about as sure as it is right" in even
+    assert "calibrated, temperature 1.25." in even
+
+
+def test_conditions_name_the_weakest_quarter() -> None:
+    text = said(conditions_figure(conditions(), 71.0, synthetic=False))
+    assert "Weakest, at 31.0 %, where altitude is 0.1\u20130.2 m" in text
+    assert "Whiskers" in text
+    text = said(conditions_figure(conditions("altitude_m", float("nan")), 71.0, synthetic=False))
+    assert "not known for these frames" in text
+    assert "Weakest, at 60.0 %, where water depth is 0.2 m" in text
+    assert "Too few groups for intervals." in text
+
+
+def test_coral_cover_says_how_far_off() -> None:
+    # Errors 0, 0, 20, 10: bias and MAE 7.5, RMSE sqrt(500 / 4) = 11.2.
+    text = said(coral_figure(COVER, synthetic=False))
+    assert "Coral cover comes out 7.5 points too high, 7.5 points off per frame" in text
+    assert "4 test frames" in text
+    assert "RMSE 11.2 points" in text
+    assert "larger dots" in text
+    even = COVER.assign(predicted=COVER["annotated"])
+    assert "Coral cover is right on average, 0.0 points off per frame" in said(coral_figure(even, synthetic=False))
+    flat = COVER.assign(annotated=10.0)
+    assert "R2 undefined" in said(coral_figure(flat, synthetic=False))
 
 
 def test_mistakes_say_what_would_be_deployed_wrongly() -> None:
