@@ -26,6 +26,7 @@ from reseed.evaluate.scoring import FRAME, PATCH, SCORES, Task
 
 TASKS: Final[tuple[Task, ...]] = (PATCH, FRAME)
 _P_DECIMALS: Final = 6
+_SHOWN: Final = 10
 
 
 def compare(
@@ -73,12 +74,14 @@ def _require_one_test_set(name: str, side: Sequence[RunState]) -> None:
     for run in side[1:]:
         found = _listed(set_differences(side[0].answers, run.answers))
         what = [
-            f"{key.replace('_', ' ')}: {len(items)} (first: {_text(items[0])})" for key, items in found.items() if items
+            f"  {key.replace('_', ' ')} ({len(items)}): {', '.join(map(_text, items[:_SHOWN]))}"
+            for key, items in found.items()
+            if items
         ]
         if what:
             raise ReseedError(
-                f"the runs of the {name} side have different test sets, so a mean over them means nothing; "
-                f"{side[0].revision} against {run.revision}: {'; '.join(what)}"
+                f"the runs of the {name} side have different test sets, so a mean over them means nothing; a is "
+                f"{side[0].revision}, b is {run.revision}:\n" + "\n".join(what)
             )
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from reseed.artifacts.raw import read_raw
+from reseed.artifacts.files import read_json
+from reseed.errors import SourceError
 from reseed.evaluate.matching import FRAME_COLUMNS, Item
 from reseed.field.delimited import TextTable
 
@@ -31,7 +32,7 @@ def speaks_of_rendered(tables: Sequence[TextTable], items: Iterable[Item], root:
         return any(value not in {"", "0"} for value in said)
     if not (root / RAW_RECORD).is_file():
         return None
-    sources = {source.name: source.synthetic for source in read_raw(root / RAW_RECORD)}
+    sources = _synthetic(root / RAW_RECORD)
     starts = {row.cells[name].split("/", 1)[0] for row in rows for name in _PLACES if name in row.cells}
     places = [Path(table.where).resolve() for table in tables]
     known = {
@@ -40,3 +41,13 @@ def speaks_of_rendered(tables: Sequence[TextTable], items: Iterable[Item], root:
         if name in starts or any((root / _RAW / name).resolve() in place.parents for place in places)
     }
     return any(known.values()) if known else None
+
+
+def _synthetic(record: Path) -> dict[str, bool]:
+    """Return whether each source was rendered; a record of another version of the project will do."""
+    entries = read_json(record)
+    if not isinstance(entries, list) or any(
+        not isinstance(e, dict) or not {"name", "synthetic"} <= set(e) for e in entries
+    ):
+        raise SourceError(f"{record}: no list of sources with name and synthetic; run `dvc repro -f pull`")
+    return {str(entry["name"]): bool(entry["synthetic"]) for entry in entries}

@@ -73,7 +73,8 @@ class Repository:
             listed = f"experiments here: {', '.join(known[:10])}" if known else "there are no experiments here"
             raise ReseedError(
                 f"{name}: neither a git revision nor a DVC experiment ({listed}); `git fetch` and `dvc exp pull` bring "
-                "those of others, and a shallow clone has no history (`git fetch --unshallow`)"
+                "those of others, a shallow clone has no history (`git fetch --unshallow`), and what is not committed "
+                "yet is neither (`git commit`, or `dvc exp save --name NAME`)"
             )
         return Revision(name, experiments.pop())
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from reseed.cli.tables import aligned, markdown
+from reseed.evaluate.bootstrap import MIN_CLUSTERS
 from reseed.evaluate.percent import NOT_AVAILABLE
 from reseed.figures.notice import SYNTHETIC_NOTICE
 
@@ -100,7 +101,7 @@ def _sentence(row: Mapping[str, Any]) -> str:
 def _scores(page: _Page, report: Mapping[str, Any]) -> None:
     test = report["test_set"]
     clusters = max((row.get("clusters", 0) for row in report["scores"]), default=0)
-    over = f"; paired cluster bootstrap over {clusters} group{'s' if clusters > 1 else ''}" if clusters else ""
+    over = f"; paired cluster bootstrap over {clusters} groups" if clusters >= MIN_CLUSTERS else ""
     items = f"{test['patches']:,} labelled test patches and {test['labelled_frames']:,} labelled test frames"
     page.title(f"Scores on {items}{over}" if report["same_test_set"] else "Scores, each on its own test set")
     rows = [

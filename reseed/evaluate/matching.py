@@ -86,13 +86,13 @@ class Items:
 
 
 def choose_key(first: TextTable, second: TextTable, given: Sequence[str] | None) -> Key:
-    """Return the key columns: those given, else the first of KEYS whose columns both tables have.
+    """Return the key columns: those given (`frame row col` or `frame,row,col`), else the first of KEYS that both have.
 
     Raises:
         TableError: If a given column is missing, or none of KEYS is in both.
     """
     if given:
-        key = tuple(name.strip().casefold() for name in given)
+        key = tuple(name.strip().casefold() for text in given for name in text.split(","))
         for table in (first, second):
             table.require(key)
         return key

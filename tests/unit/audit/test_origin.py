@@ -2,8 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from reseed.artifacts.files import write_text
 from reseed.artifacts.raw import RawSource, write_raw
 from reseed.audit.origin import speaks_of_rendered
+from reseed.errors import SourceError
 from reseed.evaluate.matching import read_items
 from reseed.field.delimited import read_text_table
 
@@ -49,3 +51,11 @@ def test_a_table_inside_a_rendered_source(folder: Path) -> None:
 
 def test_without_a_record_nothing_tells(tmp_path: Path) -> None:
     assert said(tmp_path, "frame_id,label\ndemo/a.jpg,Deploy\n") is None
+
+
+def test_the_record_of_another_version_will_do_and_a_broken_one_is_an_error(tmp_path: Path) -> None:
+    write_text(tmp_path / "data/raw.json", '[{"name": "demo", "synthetic": true}]')
+    assert said(tmp_path, "frame_id,label\ndemo/a.jpg,Deploy\n") is True
+    write_text(tmp_path / "data/raw.json", '{"demo": true}')
+    with pytest.raises(SourceError, match=r"raw\.json: no list of sources with name and synthetic"):
+        said(tmp_path, "frame_id,label\ndemo/a.jpg,Deploy\n")

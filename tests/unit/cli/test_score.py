@@ -103,7 +103,7 @@ def test_an_interval_where_groups_differ_and_none_for_few(run: Path, capsys: pyt
     text = (run / "mine.csv").read_text().replace("f3.jpg,0.0,0.0,No Deploy", "f3.jpg,0.0,0.0,Deploy")
     (run / "mine.csv").write_text(text)
     interval = report(capsys, "mine.csv", "gold.csv")["intervals"]["macro_f1"]
-    assert interval["low"] < 75 < interval["high"] < 77
+    assert 65 < interval["low"] < 75 < interval["high"] < 85
     assert interval["clusters"] == 6
     by_hand(run, groups=4)
     assert main(["score", "mine.csv", "gold.csv"]) == 0

@@ -47,6 +47,12 @@ def test_the_key_is_the_first_that_both_have(
     assert found == (key or ("frame", "grid_rows", "grid_cols", "row", "col"))
 
 
+@pytest.mark.parametrize("given", [["Frame", "row"], ["frame,row"], ["frame, ROW"]])
+def test_a_given_key(tmp_path: Path, given: list[str]) -> None:
+    both = table(tmp_path, "frame,row,patch_id,label")
+    assert choose_key(both, both, given) == ("frame", "row")
+
+
 def test_no_common_key_is_said_with_both_columns(tmp_path: Path) -> None:
     with pytest.raises(
         TableError, match=r"no key that both tables have; a\.csv: frame, label; b\.csv: patch_id, label"
