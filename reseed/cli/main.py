@@ -11,6 +11,7 @@ from reseed.errors import EXIT_USER_ERROR, ReseedError
 # `add_arguments(parser)` and `run(arguments) -> int`, the exit code.
 COMMANDS: Final = {
     "check": "validate a parameter file in full, and see whether the sources are what was pulled and pinned",
+    "leakage": "look for seafloor that train, val and test share: copies, close neighbours, overlapping views",
     "pin": "print the digest of a source folder, archive or url, for pull.sources[].sha256",
     "scores": "print the scores of the last run in a short table",
 }
