@@ -70,9 +70,13 @@ def sentence(leaks: TableLeaks) -> str:
     """Return what was found in one line."""
     within = "that follow each other" if leaks.reach == 1 else f"at most {leaks.reach} frames apart"
     return (
-        f"in different splits: {len(leaks.copies)} pairs of equal frames, {len(leaks.neighbours)} pairs of frames of "
-        f"one sequence {within}; `python -m reseed leakage` looks at the pictures"
+        f"in different splits: {_pairs(leaks.copies)} of equal frames, {_pairs(leaks.neighbours)} of frames of one "
+        f"sequence {within}; `python -m reseed leakage` looks at the pictures"
     )
+
+
+def _pairs(pairs: tuple[Pair, ...]) -> str:
+    return "1 pair" if len(pairs) == 1 else f"{len(pairs)} pairs"
 
 
 def _copies(frames: pd.DataFrame, splits: Mapping[str, str]) -> Iterator[Pair]:

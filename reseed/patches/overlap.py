@@ -18,7 +18,8 @@ SMALL_HEIGHT_PX: Final = 96
 # Standard deviations of the correlation surface. Between frames of different places the highest peak of 320 pairs of
 # real frames is at 7.1, of neighbours that overlap at 8 to 50.
 MIN_PEAK_SD: Final = 9.0
-# Correlation of the part in common. Dirt on the lens gives a sharp peak too, at no shift, but the rest disagrees.
+# Median correlation over nine blocks of the part in common. What the camera itself puts into every frame, such as a
+# stamped date or a part of the frame in view, gives a sharp peak too, at no shift; but most of the seafloor disagrees.
 MIN_AGREEMENT: Final = 0.1
 # Share of a frame that the two must have in common; the agreement of less is chance.
 MIN_SHARE: Final = 0.1
@@ -29,6 +30,7 @@ MIN_COPY_CORRELATION: Final = 0.9
 _TEXTURE_PX: Final = 4.0
 _SMOOTH_PX: Final = 1.0
 _COPY_PX: Final = 2.0
+_BLOCKS: Final = 3  # along each edge
 _HASH_EDGE_PX: Final = 64
 _HASH_WAVES: Final = 16
 _FLAT_SD: Final = 1.0
@@ -53,7 +55,7 @@ class Overlap:
 
     Args:
         peak_sd: How far the peak stands out, in standard deviations of the correlation surface.
-        agreement: Correlation of the part in common, -1 to 1, of local texture.
+        agreement: Correlation of local texture, -1 to 1: the median over nine blocks of the part in common.
         down: Shift of the second view in the first, as a share of the first's height; positive downwards.
         right: The same to the right, as a share of the first's height too.
         share: Part of the smaller view that both have in common, 0-1.
@@ -155,7 +157,12 @@ def _agreement(a: NDArray[np.float32], b: NDArray[np.float32], down: int, right:
     width = min(a.shape[1], b.shape[1] + right) - max(0, right)
     part_a = a[max(0, down) : max(0, down) + height, max(0, right) : max(0, right) + width]
     part_b = b[max(0, -down) : max(0, -down) + height, max(0, -right) : max(0, -right) + width]
-    return _correlation(part_a.astype(np.float64), part_b.astype(np.float64))
+    blocks = zip(_blocks(part_a.astype(np.float64)), _blocks(part_b.astype(np.float64)), strict=True)
+    return float(np.median([_correlation(block_a, block_b) for block_a, block_b in blocks]))
+
+
+def _blocks(part: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    return [block for row in np.array_split(part, _BLOCKS, 0) for block in np.array_split(row, _BLOCKS, 1)]
 
 
 def _correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:

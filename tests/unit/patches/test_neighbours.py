@@ -66,4 +66,4 @@ def test_equal_files_in_different_splits() -> None:
     all_equal = TOW.assign(sha256="1")
     # Five in train, one in test: the first of each split stands for the others.
     assert table_leaks(all_equal, splits, 1).copies == (("a", "f"),)
-    assert "1 pairs of equal" in sentence(table_leaks(all_equal, splits, 3))
+    assert "1 pair of equal" in sentence(table_leaks(all_equal, splits, 3))
