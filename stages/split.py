@@ -9,6 +9,7 @@ from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.params.load import load_section
 from reseed.params.split import SplitParams
 from reseed.patches.balance import label_weights
+from reseed.patches.neighbours import sentence, table_leaks
 from reseed.patches.splits import divide
 from stages.runner import parse_arguments, run_stage
 
@@ -32,6 +33,7 @@ def main(argv: list[str] | None = None) -> None:
     SPLITS_TABLE.write(table, catalog / "splits.csv")
     counts = table["split"].value_counts()
     sys.stdout.write("split: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) + " frames\n")
+    sys.stdout.write(f"split: {sentence(table_leaks(frames, division.splits, params.guard_frames))}\n")
     for remark in division.remarks:
         sys.stderr.write(f"split: {remark}\n")
 

@@ -256,6 +256,19 @@ def test_any_fsspec_scheme(tmp_path: Path) -> None:
         memory.rm("/reseed", recursive=True)
 
 
+def test_an_fsspec_file_that_is_shorter_than_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/reseed/reef.zip", CONTENT)
+    real = type(memory).info
+    monkeypatch.setattr(type(memory), "info", lambda *a, **k: real(*a, **k) | {"size": len(CONTENT) + 5})
+    try:
+        with pytest.raises(SourceError, match=f"{len(CONTENT)} of {len(CONTENT) + 5} announced bytes came"):
+            fetch("memory://reseed/reef.zip", tmp_path, None, patience=QUICK)
+    finally:
+        monkeypatch.undo()
+        memory.rm("/reseed", recursive=True)
+
+
 def test_an_fsspec_download_goes_on_too(tmp_path: Path) -> None:
     memory = fsspec.filesystem("memory")
     memory.pipe("/reseed/reef.zip", CONTENT)

@@ -196,6 +196,13 @@ def test_an_archive_that_is_none(archive: Path, break_it: Callable[[Path], objec
     assert nothing_came()
 
 
+def test_a_pinned_archive_is_not_even_opened_if_it_is_another(archive: Path) -> None:
+    archive.write_bytes(b"nothing that could be unpacked")
+    params(entry("archive", str(archive), "0" * 64))
+    with pytest.raises(SourceError, match="is not what was pinned"):
+        pull.main([])
+
+
 def test_an_archive_inside_the_folder_that_is_made_anew(archive: Path) -> None:
     Path("data/raw").mkdir(parents=True)
     inside = archive.rename(Path("data/raw/reef.zip"))
