@@ -1,0 +1,1 @@
+"""What the project promises about speed and certainty, measured."""
