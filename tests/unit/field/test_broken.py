@@ -12,7 +12,8 @@ from reseed.artifacts.raw import RawSource
 from reseed.errors import ReseedError
 from reseed.field.catalog import Catalog, build_catalog
 from reseed.field.imagery import REASONS
-from tests.data.make_broken import BASES, CASES, main
+from tests.data.breaking import BASES
+from tests.data.make_broken import CASES, main
 from tests.unit.field.surveys import catalog_params
 
 LAYOUT = {"survey": "survey", "patches": "patch-folders", "export": "coralnet"}

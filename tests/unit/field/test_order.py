@@ -20,7 +20,7 @@ from reseed.artifacts.quarantine import QUARANTINE
 from reseed.artifacts.raw import RawSource
 from reseed.field import sources
 from reseed.field.catalog import build_catalog
-from tests.data.make_broken import BASES
+from tests.data.breaking import BASES
 from tests.unit.field.surveys import catalog_params
 
 ROOT = Path(__file__).parents[3]
