@@ -5,7 +5,6 @@ stages on each in a process of its own, and prints the peak of its resident memo
 takes more than a tenth above the smallest.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -14,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
+
+from reseed.artifacts.raw import RawSource, write_raw
 
 WIDTH, HEIGHT = 1328, 760
 ALLOWED_GROWTH = 1.10
@@ -51,9 +52,8 @@ def write_survey(folder: Path, n_frames: int) -> None:
             labels.append(f"seq/{name},4,7,{cell // 7},{cell % 7},{label},A")
     (sequence / "photo_log.csv").write_text("\n".join(log) + "\n")
     (sequence.parent / "annotations_A.csv").write_text("\n".join(labels) + "\n")
-    entry = {"name": "reef", "kind": "folder", "uri": "x", "layout": "survey", "sha256": "0" * 64, "bytes": 1}
-    entry |= {"files": 1, "licence": "none", "pinned": False, "synthetic": True}
-    (folder / "data/raw.json").write_text(json.dumps([entry]))
+    source = RawSource("reef", "folder", "x", "survey", "0" * 64, 1, 1, "none", pinned=False, synthetic=True)
+    write_raw([source], folder / "data/raw.json")
     (folder / "params.yaml").write_text(_PARAMS)
 
 
