@@ -288,4 +288,8 @@ def summary(counts: dict[str, Any]) -> str:
             said = ", ".join(f"{reason} {number}" for reason, number in part[group].items() if number)
             if said:
                 lines.append(f"  {group.replace('_', ' ')}: {said}")
+    if len(counts["sources"]) > 1:
+        all_of = counts["total"]
+        numbers = f"{all_of['found']:>8} {all_of['kept']:>8} {all_of['quarantined']:>12} {all_of['ignored']:>8}"
+        lines.append(f"{'total':<24} {numbers}")
     return "\n".join(lines) + "\n"

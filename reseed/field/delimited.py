@@ -63,8 +63,8 @@ def read_text_table(path: Path, where: str) -> TextTable:
         where: How messages name it: its path below data/raw.
 
     Raises:
-        TableError: If the file is empty or no text, if a column name repeats or is blank, or if a row is longer or
-            shorter than the header.
+        TableError: If the file is empty or no text, if a column name repeats, or if a row is longer or shorter than the
+            header. Columns without a name, such as row numbers, are left out.
     """
     lines = [
         (number, cells)
@@ -74,16 +74,16 @@ def read_text_table(path: Path, where: str) -> TextTable:
     if not lines:
         raise TableError(f"{where}: the table is empty; it needs a header line at least")
     columns = tuple(cell.strip().casefold() for cell in lines[0][1])
-    repeated = sorted({name for name in columns if columns.count(name) > 1})
+    repeated = sorted({name for name in columns if name and columns.count(name) > 1})
     if repeated:
         raise TableError(f"{where}: column {', '.join(map(repr, repeated))} appears more than once")
     rows = []
     for number, cells in lines[1:]:
         if len(cells) != len(columns):
             raise TableError(f"{where} line {number}: {len(cells)} cells, the header has {len(columns)}")
-        texts = (cell.strip() for cell in cells)
-        rows.append(Row(f"{where} line {number}", dict(zip(columns, texts, strict=True))))
-    return TextTable(where, columns, tuple(rows))
+        named = {name: cell.strip() for name, cell in zip(columns, cells, strict=True) if name}
+        rows.append(Row(f"{where} line {number}", named))
+    return TextTable(where, tuple(filter(None, columns)), tuple(rows))
 
 
 def _decode(data: bytes, where: str) -> str:

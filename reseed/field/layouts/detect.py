@@ -105,7 +105,7 @@ def _folder_signs(inventory: Inventory, params: CatalogParams) -> list[Recognise
     n_cells = params.grid_rows * params.grid_cols
     patches = [path for path in inside if _is_patch_name(path, n_cells)]
     if patches and len(patches) < len(inside):
-        stranger = next(path for path in inside if path not in set(patches))
+        stranger = min(set(inside).difference(patches))
         raise TableError(
             f"{inventory.source}: layout: auto finds class folders, with {len(patches)} names of patches "
             f"(<frame>_<index>, such as {patches[0]}) and {len(inside) - len(patches)} others (such as {stranger}); "

@@ -71,6 +71,7 @@ def test_a_table_is_recognised(tmp_path: Path) -> None:
         (["Deploy/20230315_020635_000_0007.jpg"], "frame-folders"),
         (["Deploy/IMG1.jpg", "Site 3/no deploy/IMG2.jpg"], "frame-folders"),
         (["Deploy/x_29.jpg"], "frame-folders"),
+        (["Deploy/x_007.jpg"], "frame-folders"),  # numbered frames, not one of 28 patches
     ],
 )
 def test_class_folders_are_told_apart_by_name(tmp_path: Path, names: list[str], layout: str) -> None:

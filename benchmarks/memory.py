@@ -1,0 +1,93 @@
+"""Peak memory of the stages catalog and extract for 20 and for 200 frames: it must not grow with their number.
+
+`python -m benchmarks.memory [frames ...]` writes surveys of 1328 x 760 px frames into a temporary folder, runs the two
+stages on each in a process of its own, and prints the peak of its resident memory. Exit code 1 if the largest survey
+takes more than a tenth above the smallest.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from reseed.artifacts.raw import RawSource, write_raw
+
+WIDTH, HEIGHT = 1328, 760
+ALLOWED_GROWTH = 1.10
+STAGES = ("catalog", "extract")
+ROOT = Path(__file__).parents[1]
+
+_PARAMS = """
+catalog: {annotator: A, max_pixels: 100000000, strict: true, max_quarantined_pct: 0.0, on_conflict: error,
+  label_map: label_map.yaml, unmapped: error, weak_labels: false, grid_rows: 4, grid_cols: 7}
+extract: {patch_size: 200, input_size: 96, min_purity: 0.5}
+"""
+# The stage in a process of its own, which reports its own peak: in kilobytes on Linux.
+_CHILD = """
+import importlib, resource, sys
+importlib.import_module(f"stages.{sys.argv[1]}").main([])
+sys.stderr.write(f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}")
+"""
+
+
+def write_survey(folder: Path, n_frames: int) -> None:
+    """Write what the pull stage leaves: frames, their log and their annotations, four grids of 7 x 4 cells in turn."""
+    sequence = folder / "data/raw/reef/seq"
+    sequence.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    coarse = rng.integers(0, 256, (HEIGHT // 8, WIDTH // 8, 3), dtype=np.uint8)
+    picture = Image.fromarray(coarse.repeat(8, axis=0).repeat(8, axis=1))
+    labels = ["frame,grid_rows,grid_cols,row,col,label,annotator"]
+    log = ["filename_string,latitude,longitude"]
+    for number in range(n_frames):
+        name = f"20230315_{number // 60:04d}{number % 60:02d}_000_{number:04d}.jpg"
+        picture.rotate(number).save(sequence / name, quality=90)
+        log.append(f"{name},-9.5,143.75")
+        for cell in range(28):
+            label = ("No-Deploy", "Coral", "Deploy")[(number + cell) % 3]
+            labels.append(f"seq/{name},4,7,{cell // 7},{cell % 7},{label},A")
+    (sequence / "photo_log.csv").write_text("\n".join(log) + "\n")
+    (sequence.parent / "annotations_A.csv").write_text("\n".join(labels) + "\n")
+    source = RawSource("reef", "folder", "x", "survey", "0" * 64, 1, 1, "none", pinned=False, synthetic=True)
+    write_raw([source], folder / "data/raw.json")
+    (folder / "params.yaml").write_text(_PARAMS)
+
+
+def peak_mib(folder: Path, stage: str) -> float:
+    """Run one stage in `folder` and return the peak of its resident memory in MiB."""
+    done = subprocess.run(
+        [sys.executable, "-c", _CHILD, stage],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return int(done.stderr.rpartition("peak ")[2]) / 1024
+
+
+def main(argv: list[str]) -> int:
+    """Measure and print a table."""
+    sizes = [int(text) for text in argv] or [20, 200]
+    peaks: dict[str, list[float]] = {stage: [] for stage in STAGES}
+    print(f"{'frames':>8}" + "".join(f"{stage:>12}" for stage in STAGES) + "   peak of resident memory, MiB")
+    for n_frames in sizes:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for package in ("reseed", "stages"):  # a stage takes its code from the folder it runs in
+                (folder / package).symlink_to(ROOT / package)
+            write_survey(folder, n_frames)
+            for stage in STAGES:
+                peaks[stage].append(peak_mib(folder, stage))
+        print(f"{n_frames:>8}" + "".join(f"{peaks[stage][-1]:>12.0f}" for stage in STAGES), flush=True)
+    grown = [stage for stage in STAGES if peaks[stage][-1] > ALLOWED_GROWTH * peaks[stage][0]]
+    print(f"grows with the number of frames: {', '.join(grown) or 'nothing'}")
+    return 1 if grown else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
