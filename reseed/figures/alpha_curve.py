@@ -175,7 +175,7 @@ def _shade_never(ax: Axes, curve: AlphaCurve) -> None:
         if never[0] < 0.75:
             ax.text(
                 0.985,
-                3,
+                9,
                 f"none is Deploy\nfrom alpha {never[0]:.2f} on",
                 ha="right",
                 va="bottom",

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from reseed.evaluate.baselines import NO_INTERVAL, BaselineScore
 from reseed.evaluate.ceiling import Ceiling
 from reseed.evaluate.scoring import PATCH, Task, TaskScores
-from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, score, styled
+from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, score, styled, together
 from reseed.figures.whiskers import whiskers
 
 _WIDTH_IN, _ROW_IN = 7.2, 0.4
@@ -68,6 +68,7 @@ def baselines_figure(
         reason: Why there are no intervals; empty if there are.
         synthetic: Whether the data is synthetic.
     """
+    verdicts = [text.replace(" %", together(" %")) for text in verdicts]  # no line begins with the sign
     lines = f"Whiskers: 95 % intervals over the groups of the split. {verdicts[1]}"
     if reason:
         lines = f"No intervals: {reason}. {verdicts[1]}"

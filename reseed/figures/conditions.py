@@ -75,7 +75,7 @@ def _words(scored: pd.DataFrame, overall: float) -> tuple[str, str]:
     known = scored[scored["quartile"] != UNKNOWN]
     text = f"Patch macro F1 in quarters of the test frames; dashed: {score(overall)} over all. Small: labelled patches."
     text += " Whiskers: 95 % intervals." if known["macro_f1_low"].notna().any() else " Too few groups for intervals."
-    text += " Sites differ in more than one of these."
+    text += " An absent class counts 0; sites differ in more than one condition."
     if known.empty:
         return "Nothing is known of the conditions of the test frames", text
     worst = min(known.to_dict("records"), key=lambda row: float(row["macro_f1"]))

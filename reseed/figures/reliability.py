@@ -10,6 +10,7 @@ from reseed.figures.whiskers import whiskers
 _WIDTH_IN, _PLOT_IN, _COUNT_IN = 6.0, 3.4, 0.75
 _LINE = "#4d8290"
 FEW_PATCHES = 10  # of which a share right says nothing: a hollow dot without a line
+_APART = 5.0  # percent; a larger calibration error belongs into the title
 _CLEAR = 1.0  # percent; less over- or under-confidence than this is called none
 
 
@@ -48,7 +49,7 @@ def reliability_figure(found: Reliability, method: str, temperature: float, *, s
     filled = found.n > 0
     x, y = 100 * found.confidence[filled], 100 * found.accuracy[filled]
     enough = found.n[filled] >= FEW_PATCHES
-    ax.plot(x[enough], y[enough], color=_LINE, linewidth=1.8, zorder=2)
+    ax.plot(x, np.where(enough, y, np.nan), color=_LINE, linewidth=1.8, zorder=2)
     biggest = float(found.n.max())
     area = 25 + 60 * found.n[filled] / biggest
     ax.scatter(x[enough], y[enough], s=area[enough], color=_LINE, edgecolor="white", zorder=4, clip_on=False)
@@ -82,8 +83,10 @@ def _angle(width_in: float) -> float:
 
 
 def _words(found: Reliability, method: str, temperature: float) -> tuple[str, str]:
-    over = 100 * found.over_confidence
-    if abs(over) < _CLEAR:
+    over, apart = 100 * found.over_confidence, 100 * found.expected_error
+    if abs(over) < _CLEAR and apart > _APART:
+        title = f"As sure as right on average, but {apart:.1f} points off at a given confidence"
+    elif abs(over) < _CLEAR:
         title = "The network is about as sure as it is right"
     elif over > 0:
         title = f"The network is {over:.1f} points surer than it is right"

@@ -45,9 +45,10 @@ class Calibration:
 
     def record(self) -> dict[str, Any]:
         """Return what `calibration.json` says."""
-        return {
-            "method": self.method,
-            "temperature": self.temperature,
+        how: dict[str, Any] = {"method": self.method, "temperature": self.temperature}
+        if self.n == 0:
+            return how
+        return how | {
             "validation_patches": self.n,
             "validation_loss_before": round(self.loss_before, _DECIMALS),
             "validation_loss_after": round(self.loss_after, _DECIMALS),

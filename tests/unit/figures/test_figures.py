@@ -258,7 +258,10 @@ def test_the_reliability_title_says_how_sure_against_how_right() -> None:
     assert "5.0 points less sure than it is right" in under
     assert "as the network gives them" in under
     even = said(reliability_figure(replace(RELIABILITY, over_confidence=0.001), "temperature", 1.25, synthetic=False))
-    assert "about as sure as it is right" in even
+    apart = replace(RELIABILITY, over_confidence=0.001, expected_error=0.08)
+    assert "but 8.0 points off at a given confidence" in said(reliability_figure(apart, "none", 1.0, synthetic=False))
+    close = replace(apart, expected_error=0.02)
+    assert "about as sure as it is right" in said(reliability_figure(close, "none", 1.0, synthetic=False))
     assert "calibrated, temperature 1.25." in even
 
 

@@ -41,6 +41,7 @@ def test_equals_a_search_by_scipy(seed: int, by: float) -> None:
     assert found.loss_after == pytest.approx(expected.fun, abs=1e-8)
     assert found.loss_before == pytest.approx(log_loss(gold, np.exp(log_softmax(logits, axis=1)), labels=[0, 1, 2]))
     before, after = uncalibrated().probabilities(logits), found.probabilities(logits)
+    np.testing.assert_allclose(after, np.exp(log_softmax(logits / found.temperature, axis=1)), atol=1e-6)
     clear = np.abs(np.diff(np.sort(before, axis=1)[:, 1:], axis=1))[:, 0] > 1e-4
     assert (before.argmax(axis=1) == after.argmax(axis=1))[clear].all()
 

@@ -21,6 +21,7 @@ OUTPUTS = (
     "metrics/train.json",
     "plots/training.csv",
     "data/predictions/patches.csv",
+    "data/predictions/calibration.json",
 )
 
 
@@ -36,7 +37,7 @@ def test_stages_hand_over_and_repeat_to_the_byte(workspace: Path, capfd: pytest.
     assert {name: (workspace / name).read_bytes() for name in OUTPUTS} == first
     assert capfd.readouterr() == ("", ""), "progress shows although this is no terminal"
 
-    predictions = PATCH_PREDICTIONS.read(workspace / OUTPUTS[-1])
+    predictions = PATCH_PREDICTIONS.read(workspace / OUTPUTS[-2])
     index = PATCH_INDEX.read(workspace / "data/patches/index.csv")
     assert sorted(predictions["patch_id"]) == sorted(index["patch_id"])
     # 8 frames of 10 patches: number 7 has an empty label and number 9 none, in each.
@@ -54,6 +55,25 @@ def test_stages_hand_over_and_repeat_to_the_byte(workspace: Path, capfd: pytest.
     macro_f1 = f1_score(val["gold"], val["predicted"], labels=CLASSES, average="macro", zero_division=0)
     assert metrics["val"]["macro_f1"] == round(100 * macro_f1, 4)
     assert first["plots/training.csv"].decode().count("\n") == 1 + metrics["epochs"]
+
+
+def test_calibration_is_fitted_on_validation_and_leaves_every_class_as_it_is(workspace: Path) -> None:
+    run_all()
+    path, record = workspace / "data/predictions/patches.csv", workspace / "data/predictions/calibration.json"
+    plain = PATCH_PREDICTIONS.read(path)
+    assert json.loads(record.read_text()) == {"method": "none", "temperature": 1.0}
+    params = workspace / "params.yaml"
+    params.write_text(params.read_text().replace("calibrate: none", "calibrate: temperature"))
+    predict.main([])
+    found, calibrated = json.loads(record.read_text()), PATCH_PREDICTIONS.read(path)
+    assert found["validation_patches"] == 16
+    assert found["validation_loss_after"] <= found["validation_loss_before"]
+    assert found["temperature"] != 1.0
+    columns = ["p_no_deploy", "p_coral", "p_deploy"]
+    powers = plain[columns].to_numpy() ** (1 / found["temperature"])
+    expected = powers / powers.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(calibrated[columns].to_numpy(), expected, atol=1e-3)
+    assert calibrated["predicted"].tolist() == plain["predicted"].tolist()
 
 
 def test_patches_of_another_extract_are_refused(workspace: Path) -> None:
