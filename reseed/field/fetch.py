@@ -123,10 +123,8 @@ def _complete(job: _Job, progress: str, patience: Patience) -> None:
             failures = 1 if _length(job.part) > furthest else failures + 1
             furthest = max(furthest, _length(job.part))
             if failures >= patience.attempts:
-                raise SourceError(
-                    f"{broken}; given up after {failures} attempts without a new byte. {furthest} bytes are "
-                    "here, and the next run goes on from there where the server lets it"
-                ) from broken
+                kept = f"; {furthest} bytes are kept, and the next run goes on from there if it can" if furthest else ""
+                raise SourceError(f"{broken}; given up after {failures} attempts without a new byte{kept}") from broken
             pause_s = max(patience.pause_s * 2 ** (failures - 1), broken.after_s)
             time.sleep(min(pause_s, patience.longest_pause_s))
 
