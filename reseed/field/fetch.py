@@ -141,7 +141,7 @@ def _go_on(job: _Job, answer_s: float, bar: "tqdm[Any]") -> TransferError | None
                 return TransferError(f"the file changed: {known.total_bytes} bytes before, {stream.total_bytes} now")
             _require_room(job.part, stream)
             _write_note(job.part, stream)
-            bar.total, bar.n = stream.total_bytes, stream.start
+            bar.total, bar.n, bar.initial = stream.total_bytes, stream.start, stream.start  # the rate is that of now
             _write(job.part, stream, bar)
     except TransferError as error:
         return error
