@@ -90,12 +90,13 @@ def _common(pair: Shared) -> str:
 
 
 def _figure(leakage: Leakage, frames: pd.DataFrame) -> Figure:
+    shown = _worth_showing(leakage.shared)
     return shared_views_figure(
-        [_pair(pair, frames) for pair in _worth_showing(leakage.shared)],
+        [_pair(pair, frames) for pair in shown],
         _title(leakage.shared),
         f"{leakage.n_registered:,} pairs of {counted(leakage.n_frames, 'frame')} registered by phase correlation. "
-        "Outlined: what the two have in common (brightened). Nothing found is no proof: views that are turned, or from "
-        "another height, escape it.",
+        f"{'Outlined: what the two have in common (brightened). ' if shown else ''}"
+        "Nothing found is no proof: views that are turned, or from another height, escape it.",
         synthetic=bool((frames["synthetic"] == 1).any()),
     )
 

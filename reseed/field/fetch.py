@@ -123,10 +123,8 @@ def _complete(job: _Job, progress: str, patience: Patience) -> None:
             failures = 1 if _length(job.part) > furthest else failures + 1
             furthest = max(furthest, _length(job.part))
             if failures >= patience.attempts:
-                raise SourceError(
-                    f"{broken}; given up after {failures} attempts without a new byte. {furthest} bytes are "
-                    "here, and the next run goes on from there where the server lets it"
-                ) from broken
+                kept = f"; {furthest} bytes are kept, and the next run goes on from there if it can" if furthest else ""
+                raise SourceError(f"{broken}; given up after {failures} attempts without a new byte{kept}") from broken
             pause_s = max(patience.pause_s * 2 ** (failures - 1), broken.after_s)
             time.sleep(min(pause_s, patience.longest_pause_s))
 
@@ -143,7 +141,7 @@ def _go_on(job: _Job, answer_s: float, bar: "tqdm[Any]") -> TransferError | None
                 return TransferError(f"the file changed: {known.total_bytes} bytes before, {stream.total_bytes} now")
             _require_room(job.part, stream)
             _write_note(job.part, stream)
-            bar.total, bar.n = stream.total_bytes, stream.start
+            bar.total, bar.n, bar.initial = stream.total_bytes, stream.start, stream.start  # the rate is that of now
             _write(job.part, stream, bar)
     except TransferError as error:
         return error

@@ -98,7 +98,6 @@ def _open_http(url: str, start: int, validator: str, answer_s: float) -> Iterato
         if validator:
             headers["If-Range"] = validator
     with requests.Session() as session:
-        session.trust_env = urlsplit(url).hostname not in _LOOPBACK  # no proxy on the way to this very machine
         try:
             response = _follow(session, url, headers, answer_s)
         except requests.RequestException as error:
@@ -111,7 +110,11 @@ def _follow(session: requests.Session, url: str, headers: dict[str, str], answer
     """Follow redirects one by one, so that none leads to a url that would not be used as given."""
     for _ in range(_REDIRECTS):
         require_usable(url)
-        response = session.get(url, headers=headers, timeout=answer_s, stream=True, allow_redirects=False)
+        host = urlsplit(url).hostname
+        direct = {"no_proxy": host} if host in _LOOPBACK else None  # no proxy on the way to this very machine
+        response = session.get(
+            url, headers=headers, timeout=answer_s, stream=True, allow_redirects=False, proxies=direct
+        )
         if not response.is_redirect:
             return response
         url = urljoin(url, response.headers["location"])

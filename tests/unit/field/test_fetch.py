@@ -46,6 +46,13 @@ def test_a_variable_in_the_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "s3cret" not in str(caught.value)
 
 
+def test_no_proxy_on_the_way_to_this_very_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with serve(Behaviour(CONTENT)) as url:
+        assert fetch(f"{url}/reef.zip", tmp_path, SHA256, patience=QUICK).sha256 == SHA256
+
+
 @pytest.mark.parametrize("pinned", [SHA256, None])
 def test_a_connection_that_breaks_off_goes_on_where_it_was(tmp_path: Path, pinned: str | None) -> None:
     behaviour = Behaviour(CONTENT, break_after=[300_000, 200_000])

@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 
 from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.cli.main import main as reseed
 from reseed.errors import ParamsError, SourceError
 from reseed.field import pull as bringing
 from reseed.field import sources
 from reseed.field.fetch import Patience
 from reseed.field.sources import digest_folder, hash_file, list_files
-from stages import catalog, pull
+from stages import catalog, pull, split
 from tests.unit.field.server import Behaviour, serve
 from tests.unit.field.surveys import write_survey
 from tests.unit.field.test_stages import TINY_DEMO
@@ -140,6 +141,22 @@ def test_several_sources_and_a_split_of_their_own(survey: Path, archive: Path) -
     assert {name: (list(row["unique"]), row["size"]) for name, row in given.iterrows()} == {
         "a": (["train"], 4), "b": (["val"], 4), "c": (["test"], 4), "d": ([""], 4),
     }  # fmt: skip
+
+
+def test_one_source_to_train_on_and_one_to_test_on(survey: Path, tmp_path: Path) -> None:
+    write_survey(tmp_path / "other", sequences=("tow_7",))
+    params(
+        entry("folder", str(survey), name="ours", split="train"),
+        entry("folder", str(tmp_path / "other"), name="theirs", split="test"),
+    )
+    section = "{group_by: sequence, val_fraction: 0.5, test_fraction: 0.2, block_frames: 9, guard_frames: 1, seed: 0}"
+    with Path("params.yaml").open("a") as file:
+        file.write(f"split: {section}\n")
+    for stage in (pull, catalog, split):
+        stage.main([])
+    table = SPLITS_TABLE.read(Path("data/catalog/splits.csv"))
+    by_source = table.groupby(table["frame_id"].str.split("/").str[0])["split"].agg(set)
+    assert by_source.to_dict() == {"ours": {"train", "val"}, "theirs": {"test"}}
 
 
 def test_when_one_source_fails_none_appears_and_the_other_is_not_downloaded_again(survey: Path, archive: Path) -> None:
