@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.spatial import cKDTree
 
 from reseed.artifacts.splits import SPLITS
-from reseed.field.imagery import decode_rgb
+from reseed.field.frame_pixels import frame_pixels, pieces_of_frames
 from reseed.field.parallel import ordered_map
 from reseed.patches.neighbours import Pair, table_leaks, within_sequence
 from reseed.patches.overlap import MAX_HASH_BITS, Overlap, SmallView, hash_distances, is_copy, register, small_view
@@ -82,12 +82,18 @@ class Leakage:
 
 
 def find_leakage(
-    frames: pd.DataFrame, splits: Mapping[str, str], raw: Path, guard_frames: int, most_pairs: int = MOST_PAIRS
+    frames: pd.DataFrame,
+    pieces: pd.DataFrame,
+    splits: Mapping[str, str],
+    raw: Path,
+    guard_frames: int,
+    most_pairs: int = MOST_PAIRS,
 ) -> Leakage:
     """Look at the tables and at every picture.
 
     Args:
         frames: Table FRAMES.
+        pieces: Table PIECES: the images of frames that came as patches.
         splits: frame_id -> train, val, test or none.
         raw: Folder that frame ids are relative to.
         guard_frames: Frames that should lie between two splits of one sequence.
@@ -98,7 +104,7 @@ def find_leakage(
     """
     frames = frames.sort_values("frame_id").reset_index(drop=True)
     tables = table_leaks(frames, splits, guard_frames)
-    views = _views(frames, raw)
+    views = _views(frames, pieces, raw)
     members: dict[str, set[Pair]] = {
         EQUAL: {_ordered(*pair) for pair in tables.copies},
         COPY: set(copies(views)),
@@ -164,12 +170,12 @@ def copies(views: Mapping[str, SmallView]) -> list[Pair]:
     return found
 
 
-def _views(frames: pd.DataFrame, raw: Path) -> dict[str, SmallView]:
-    ids = [str(frame_id) for frame_id in frames["frame_id"]]
-    most_pixels = int((frames["width_px"] * frames["height_px"]).max())
+def _views(frames: pd.DataFrame, pieces: pd.DataFrame, raw: Path) -> dict[str, SmallView]:
+    size_of = {str(row["frame_id"]): (row["width_px"], row["height_px"]) for row in frames.to_dict("records")}
+    ids, pieces_of = list(size_of), pieces_of_frames(pieces)
 
     def view(frame_id: str) -> SmallView:
-        return small_view(decode_rgb(raw / frame_id, most_pixels))
+        return small_view(frame_pixels(raw, frame_id, pieces_of.get(frame_id), *size_of[frame_id]))
 
     return dict(zip(ids, ordered_map(view, ids, total=len(ids), unit="frame", what="look at"), strict=True))
 

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from reseed.artifacts.files import write_bytes
 from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.pieces import PIECES
 from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.audit.leakage import KINDS, MOST_PAIRS, Leakage, Shared, find_leakage
 from reseed.errors import TableError
-from reseed.field.imagery import decode_rgb
+from reseed.field.frame_pixels import frame_pixels, pieces_of_frames
 from reseed.figures.shared_views import PairOfViews, shared_views_figure
 from reseed.figures.style import counted, png_bytes
 from reseed.params.load import load_section
@@ -48,14 +49,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what was found, draw the worst pairs, and return 0; with --strict 1 if splits have anything in common."""
-    frames = FRAMES.read(_CATALOG / "frames.csv")
+    frames, pieces = FRAMES.read(_CATALOG / "frames.csv"), PIECES.read(_CATALOG / "pieces.csv")
     table = SPLITS_TABLE.read(_CATALOG / "splits.csv")
     splits = dict(zip(table["frame_id"], table["split"], strict=True))
     if set(splits) != set(frames["frame_id"]):
         raise TableError(f"{_CATALOG}: splits.csv and frames.csv are not of the same frames; run `dvc repro split`")
     params = load_section(Path("params.yaml"), "split", SplitParams)
-    leakage = find_leakage(frames, splits, _RAW, params.guard_frames, arguments.most_pairs)
-    write_bytes(arguments.figure, png_bytes(_figure(leakage, frames)))
+    leakage = find_leakage(frames, pieces, splits, _RAW, params.guard_frames, arguments.most_pairs)
+    write_bytes(arguments.figure, png_bytes(_figure(leakage, frames, pieces)))
     sys.stdout.write(f"{report(leakage)}worst pairs as a picture: {arguments.figure}\n")
     return int(arguments.strict and any(pair.leaks for pair in leakage.shared))
 
@@ -89,10 +90,10 @@ def _common(pair: Shared) -> str:
     return f"{100 * pair.overlap.share:.0f} % in common"
 
 
-def _figure(leakage: Leakage, frames: pd.DataFrame) -> Figure:
+def _figure(leakage: Leakage, frames: pd.DataFrame, pieces: pd.DataFrame) -> Figure:
     shown = _worth_showing(leakage.shared)
     return shared_views_figure(
-        [_pair(pair, frames) for pair in shown],
+        [_pair(pair, frames, pieces) for pair in shown],
         _title(leakage.shared),
         f"{leakage.n_registered:,} pairs of {counted(leakage.n_frames, 'frame')} registered by phase correlation. "
         f"{'Outlined: what the two have in common (brightened). ' if shown else ''}"
@@ -126,8 +127,8 @@ def _title(shared: Sequence[Shared]) -> str:
     return "No two frames seen to show the same seafloor"
 
 
-def _pair(pair: Shared, frames: pd.DataFrame) -> PairOfViews:
-    first, second = (_picture(frame_id, frames) for frame_id in (pair.first, pair.second))
+def _pair(pair: Shared, frames: pd.DataFrame, pieces: pd.DataFrame) -> PairOfViews:
+    first, second = (_picture(frame_id, frames, pieces) for frame_id in (pair.first, pair.second))
     names = tuple(_short(frame_id) for frame_id in (pair.first, pair.second))
     return PairOfViews(
         first,
@@ -144,9 +145,10 @@ def _split(split: str) -> str:
     return {"none": "in no split (guard)"}.get(split, split)
 
 
-def _picture(frame_id: str, frames: pd.DataFrame) -> NDArray[np.uint8]:
+def _picture(frame_id: str, frames: pd.DataFrame, pieces: pd.DataFrame) -> NDArray[np.uint8]:
     row = frames[frames["frame_id"] == frame_id].iloc[0]
-    image = decode_rgb(_RAW / frame_id, int(row["width_px"]) * int(row["height_px"]))
+    own = pieces_of_frames(pieces).get(frame_id)
+    image = frame_pixels(_RAW, frame_id, own, int(row["width_px"]), int(row["height_px"]))
     height_px, width_px = image.shape[:2]
     return resize(image, max(1, round(_PICTURE_HEIGHT_PX * width_px / height_px)), _PICTURE_HEIGHT_PX)
 

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.pieces import PIECES
 from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.audit.leakage import COPY, EQUAL, NEIGHBOUR, OVERLAP, candidate_pairs, find_leakage
 from reseed.cli.leakage import report
@@ -60,6 +61,7 @@ def survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
         )  # fmt: skip
     frames = FRAMES.frame(rows)
     FRAMES.write(frames, Path("data/catalog/frames.csv"))
+    PIECES.write(PIECES.frame([]), Path("data/catalog/pieces.csv"))
     table = [{"frame_id": name, "group": facts[0], "split": facts[2]} for name, facts in SURVEY.items()]
     SPLITS_TABLE.write(SPLITS_TABLE.frame(table), Path("data/catalog/splits.csv"))
     return frames
@@ -69,8 +71,21 @@ def splits() -> dict[str, str]:
     return {name: facts[2] for name, facts in SURVEY.items()}
 
 
+def test_a_frame_that_came_in_patches_is_looked_at_as_a_whole(survey: pd.DataFrame) -> None:
+    path, rows = Path("data/raw/tow/a.png"), []
+    with Image.open(path) as image:
+        for number in range(4):
+            x0, y0 = 168 * (number % 2), 96 * (number // 2)
+            image.crop((x0, y0, x0 + 168, y0 + 96)).save(path.with_name(f"a_{number}.png"))
+            box = {"x0": x0, "y0": y0, "x1": x0 + 168, "y1": y0 + 96, "path": f"tow/a_{number}.png"}
+            rows.append({"frame_id": "tow/a.png", "row": number // 2, "col": number % 2} | box)
+    whole = find_leakage(survey, PIECES.frame([]), splits(), Path("data/raw"), guard_frames=1)
+    path.unlink()
+    assert find_leakage(survey, PIECES.frame(rows), splits(), Path("data/raw"), guard_frames=1) == whole
+
+
 def test_each_kind_is_found_and_nothing_else(survey: pd.DataFrame) -> None:
-    found = find_leakage(survey, splits(), Path("data/raw"), guard_frames=1)
+    found = find_leakage(survey, PIECES.frame([]), splits(), Path("data/raw"), guard_frames=1)
     assert {(pair.first, pair.second): pair.kinds for pair in found.shared if pair.leaks} == LEAKS
     elsewhere = [(pair.first, pair.second) for pair in found.shared if not pair.leaks]
     assert elsewhere == [("tow/a.png", "tow/b.png")]
@@ -80,7 +95,7 @@ def test_each_kind_is_found_and_nothing_else(survey: pd.DataFrame) -> None:
 
 
 def test_worst_first(survey: pd.DataFrame) -> None:
-    found = find_leakage(survey, splits(), Path("data/raw"), guard_frames=1).shared
+    found = find_leakage(survey, PIECES.frame([]), splits(), Path("data/raw"), guard_frames=1).shared
     kinds = [pair.kinds[0] for pair in found]
     assert set(kinds[:2]) == {EQUAL, COPY}
     assert kinds[2:] == [OVERLAP, OVERLAP, NEIGHBOUR, OVERLAP]
@@ -88,12 +103,12 @@ def test_worst_first(survey: pd.DataFrame) -> None:
 
 
 def test_the_order_of_the_rows_does_not_matter(survey: pd.DataFrame) -> None:
-    straight = find_leakage(survey, splits(), Path("data/raw"), guard_frames=1)
-    assert find_leakage(survey.iloc[::-1], splits(), Path("data/raw"), guard_frames=1) == straight
+    straight = find_leakage(survey, PIECES.frame([]), splits(), Path("data/raw"), guard_frames=1)
+    assert find_leakage(survey.iloc[::-1], PIECES.frame([]), splits(), Path("data/raw"), guard_frames=1) == straight
 
 
 def test_copies_are_found_even_where_too_many_pairs_are_there_to_register(survey: pd.DataFrame) -> None:
-    found = find_leakage(survey, splits(), Path("data/raw"), guard_frames=1, most_pairs=5)
+    found = find_leakage(survey, PIECES.frame([]), splits(), Path("data/raw"), guard_frames=1, most_pairs=5)
     kinds = {(pair.first, pair.second): pair.kinds for pair in found.shared}
     assert kinds["copy/h.jpg", "drop/g.png"] == (COPY, OVERLAP)
     assert kinds["copy/i.png", "tow/d.png"] == (EQUAL, OVERLAP)
