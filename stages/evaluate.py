@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
-
 from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
 from reseed.artifacts.files import read_json, write_folder, write_json, write_text
@@ -24,6 +22,7 @@ from reseed.figures.report import PICTURES, ReportData, notices
 from reseed.figures.style import marked, png_bytes
 from reseed.params.evaluate import EvaluateParams
 from reseed.params.load import load_section
+from reseed.patches.store import open_patches
 from stages.runner import parse_arguments, run_stage
 
 DATA, SAID = Path("data"), Path("data/predictions")
@@ -34,7 +33,7 @@ def main(argv: list[str] | None = None) -> None:
     parse_arguments(__doc__, argv)
     evidence = read_evidence(load_section(Path("params.yaml"), "evaluate", EvaluateParams))
     mistakes = confident_mistakes(evidence, evidence.context.settings.mistakes)
-    packed = np.load(DATA / "patches/patches.npy", mmap_mode="r")
+    packed = open_patches(DATA / "patches/patches.npy")
     pictures = packed[patch_rows(mistakes, PATCH_INDEX.read(DATA / "patches/index.csv"), len(packed))]
     report = ReportData(evidence, mistakes, pictures, TRAINING_CURVE.read(Path("plots/training.csv")))
     drawn = {name: marked(draw(report), notices(report)) for name, draw in PICTURES.items()}

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from reseed.errors import TableError
+
 _PART = ".part"
 
 
@@ -81,5 +83,14 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file that a stage wrote."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Read a JSON file that a stage wrote.
+
+    Raises:
+        TableError: If it is missing or damaged.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise TableError(
+            f"{path}: not readable as JSON ({error}); `dvc repro` or `dvc checkout` brings it back"
+        ) from error

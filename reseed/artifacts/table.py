@@ -89,8 +89,10 @@ class Table:
             if list(raw.columns) != self.names:
                 raise TableError(f"{path}: columns {', '.join(raw.columns)}; needed: {', '.join(self.names)}")
             typed = self._typed(raw)
+            self._check_finite(raw)
         except (ValueError, pd.errors.ParserError) as error:
-            raise TableError(f"{path}: {error}") from error
+            way_out = "`dvc repro` or `dvc checkout` brings the table back"
+            raise TableError(f"{path}: damaged ({str(error).rstrip('.')}); {way_out}") from error
         self._check_key(typed, str(path))
         return typed
 
@@ -105,6 +107,13 @@ class Table:
             else:
                 typed[column.name] = values.astype(object)
         return pd.DataFrame(typed, columns=self.names).reset_index(drop=True)
+
+    def _check_finite(self, raw: pd.DataFrame) -> None:
+        for column in self.columns:
+            if column.kind == "float":
+                found = raw[column.name][raw[column.name] != ""]
+                if not np.isfinite(found.astype(np.float64)).all():
+                    raise ValueError(f"{column.name} holds a value that is no number")
 
     def _check_key(self, df: pd.DataFrame, where: str) -> None:
         repeated = df[df.duplicated(list(self.key), keep=False)]

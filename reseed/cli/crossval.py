@@ -16,7 +16,7 @@ from reseed.artifacts.predictions import PATCH_PREDICTIONS
 from reseed.audit.crossval import FoldParams, FoldResult, Packed, cross_validate
 from reseed.cli.asking import add_bootstrap, add_json, show
 from reseed.cli.tables import aligned, interval_text, percent_text
-from reseed.errors import TableError
+from reseed.errors import ReseedError, TableError
 from reseed.evaluate.held_out import HELD_OUT, held_out_row, pooled, spread
 from reseed.evaluate.percent import NOT_AVAILABLE, score_csv
 from reseed.evaluate.scoring import FRAME, PATCH
@@ -54,13 +54,16 @@ def run(args: argparse.Namespace) -> int:
         load_section(args.params, "predict", PredictParams),
         load_section(args.params, "aggregate", AggregateParams),
     )
+    out = args.out or Path("runs") / f"crossval-{args.group}"
+    if out.exists() and not out.is_dir():  # before hours of training, not after
+        raise ReseedError(f"--out {out}: is a file; name a folder")
     packed, frames, annotations = _read()
     folds = hold_out_each(frames, label_weights(annotations, packed.frame_labels), args.group, split)
     sys.stderr.write(f"crossval: {len(folds)} trainings, one for each {args.group} held out\n")
     results = cross_validate(packed, folds, params, load_start(_WEIGHTS, params.train.backbone), _tell)
     report = _report(args, results, synthetic=bool((frames["synthetic"] == 1).any()))
     table = pd.DataFrame(report["folds"])
-    _write(args.out or Path("runs") / f"crossval-{args.group}", report, table, results)
+    _write(out, report, table, results)
     show(report, _text, as_json=args.json)
     return 0
 

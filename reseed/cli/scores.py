@@ -41,7 +41,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the table and return exit code 0."""
     folder: Path = args.folder
-    sys.stdout.write(table(_read(folder / _METRICS), _read(folder / _DETAILS), folder / _FIGURES))
+    metrics, details = _read(folder / _METRICS), _read(folder / _DETAILS)
+    try:
+        text = table(metrics, details, folder / _FIGURES)
+    except (KeyError, TypeError) as error:
+        raise ReseedError(
+            f"{folder / _METRICS} and {folder / _DETAILS} do not hold the scores of one run ({error!r} is missing); "
+            "`dvc repro -f evaluate` writes both anew"
+        ) from error
+    sys.stdout.write(text)
     return 0
 
 

@@ -19,7 +19,7 @@ from reseed.params.catalog import OnConflict
 RECT_COLUMNS: Final = ("x0", "y0", "x1", "y1")
 _GRID_COLUMNS: Final = ("grid_rows", "grid_cols", "row", "col")
 _SHOWN: Final = 10
-_WHOLE = re.compile(r"[+-]?\d+(\.0*)?")  # spreadsheets write 4.0 for 4
+_WHOLE = re.compile(r"[+-]?\d{1,12}(\.0*)?")  # spreadsheets write 4.0 for 4; no coordinate has more digits
 
 
 def read_labels(
@@ -184,7 +184,7 @@ def required_integer(row: Row, column: str) -> int:
     """
     text = row.cells[column]
     if not _WHOLE.fullmatch(text):
-        raise TableError(f"{row.where}: {column} is {text!r}; a whole number is needed")
+        raise TableError(f"{row.where}: {column} is {text[:40]!r}; a whole number is needed")
     return int(text.split(".")[0])
 
 

@@ -33,10 +33,14 @@ def read_yaml(path: Path) -> dict[str, Any]:
         value = YAML(typ="safe", pure=True).load(path)
     except FileNotFoundError as error:
         raise ParamsError(
-            f"{path}: no such parameter file; `git checkout {path.name}` brings the demo's back"
+            f"{path}: no such parameter file; `git checkout params.yaml` brings the demo's back, params/ holds others"
         ) from error
+    except OSError as error:
+        raise ParamsError(f"{path}: not readable as a parameter file: {error.strerror}") from error
     except (YAMLError, UnicodeDecodeError) as error:
         raise ParamsError(f"{path}: not readable as YAML: {' '.join(str(error).split())}") from error
+    if value is None:
+        raise ParamsError(f"{path}: is empty, expected a mapping of sections")
     if not isinstance(value, dict):
         raise ParamsError(f"{path}: holds {type(value).__name__}, expected a mapping of sections")
     return value
@@ -81,6 +85,8 @@ def _line(section: str, detail: ErrorDetails, model: type[Section]) -> str:
     if detail["type"] == "extra_forbidden":
         return f"{key}: unknown key; allowed here: {', '.join(innermost.model_fields)}"
     message = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    if detail["type"] == "model_type":
+        message = f"a mapping of {', '.join(innermost.model_fields)}"
     return f"{key}: got {detail['input']!r}; allowed: {message}{meaning}"
 
 

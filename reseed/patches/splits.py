@@ -18,6 +18,13 @@ from reseed.params.split import SplitParams
 # Divisions drawn from the seed; the one in which every class is spread most evenly is taken.
 _DRAWS = 256
 
+# The way out where a kind of group is too coarse for three splits.
+_FINER = {
+    "site": "choose a finer split.group_by (sequence, block, frame)",
+    "sequence": "choose a finer split.group_by (block, frame)",
+    "frame": "more frames are needed,",
+}
+
 
 @dataclass(frozen=True)
 class Division:
@@ -95,8 +102,8 @@ def _candidates(frames: pd.DataFrame, groups: dict[str, str], params: SplitParam
     if len(names) - n_val - n_test < 1:
         raise SplitError(
             f"split.group_by: {params.group_by} gives {len(names)} group(s) ({', '.join(names[:5])}); train, val and "
-            f"test need at least one each ({n_val} for val, {n_test} for test here): choose a finer split.group_by "
-            "(sequence, block, frame) or smaller fractions"
+            f"test need at least one each ({n_val} for val, {n_test} for test here): {_FINER[params.group_by]} or "
+            "smaller fractions"
         )
     for _ in range(_DRAWS):
         shuffled = [names[i] for i in rng.permutation(len(names))]

@@ -79,11 +79,12 @@ def _tables(inventory: Inventory, pattern: str) -> list[tuple[str, TextTable]]:
 def _read_site(inventory: Inventory, path: str, where: str) -> str:
     try:
         survey = json.loads((inventory.root / path).read_text(encoding="utf-8-sig"))
-    except ValueError as error:  # no JSON, or no UTF-8
+    except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8
         raise TableError(f"{where}: not readable as JSON: {error}") from error
     site = survey.get("site", "") if isinstance(survey, dict) else None
-    if not isinstance(site, str):
-        raise TableError(f"{where}: a mapping with a text `site` is needed")
+    # Half a surrogate pair cannot be written anywhere.
+    if not isinstance(site, str) or not site.isprintable():
+        raise TableError(f"{where}: a mapping with a printable text `site` is needed, got {ascii(site)[:60]}")
     return site.strip()
 
 

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from reseed.artifacts.files import new_file, new_folder, write_json, write_text
+from reseed.artifacts.files import new_file, new_folder, read_json, write_json, write_text
+from reseed.errors import TableError
 
 
 def names(folder: Path) -> list[str]:
@@ -51,3 +52,10 @@ def test_json_refuses_nan(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         write_json(tmp_path / "m.json", {"f1": float("nan")})
     assert not names(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{", "", "[" * 100_000])
+def test_damaged_json_is_one_clear_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "m.json").write_text(text)
+    with pytest.raises(TableError, match=r"m\.json: not readable as JSON .*dvc checkout"):
+        read_json(tmp_path / "m.json")

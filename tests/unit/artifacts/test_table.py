@@ -45,7 +45,10 @@ def test_text_na_stays_text(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("name,n\na,1\n", "columns name, n; needed: name, n, depth_m"),
-        ("name,n,depth_m\na,x,1\n", "invalid literal"),
+        ("name,n,depth_m\na,x,1\n", "damaged .*invalid literal.*dvc checkout"),
+        ("name,n,depth_m\na,1,inf\n", "depth_m holds a value that is no number"),
+        ("name,n,depth_m\na,1,nan\n", "depth_m holds a value that is no number"),
+        ("", "damaged"),
         ("name,n,depth_m\na,1,1\na,2,1\n", r"2 rows share a key \(name\), first: a"),
     ],
 )

@@ -48,12 +48,16 @@ def test_alpha_outside_its_range(tmp_path: Path, text: str) -> None:
         load_section(write(tmp_path, f"aggregate: {{rule: ratio, alpha: {text}}}\n"), "aggregate", AggregateParams)
 
 
-@pytest.mark.parametrize(("text", "message"), [("[1, 2]", "expected a mapping"), ("a: [", "not readable as YAML")])
+@pytest.mark.parametrize(
+    ("text", "message"), [("[1, 2]", "expected a mapping"), ("a: [", "not readable as YAML"), ("", "is empty")]
+)
 def test_what_is_no_parameter_file(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ParamsError, match=message):
         read_yaml(write(tmp_path, text))
     with pytest.raises(ParamsError, match="no such parameter file"):
         read_yaml(tmp_path / "none.yaml")
+    with pytest.raises(ParamsError, match="not readable as a parameter file"):
+        read_yaml(tmp_path)
 
 
 def test_a_problem_inside_a_source_names_what_is_allowed_there(tmp_path: Path) -> None:

@@ -59,6 +59,8 @@ def test_too_few_groups_is_an_error_that_says_what_to_do() -> None:
     table = frames({"a/1": 5, "b/1": 5})
     with pytest.raises(SplitError, match=r"site gives 2 group\(s\) \(a, b\).*finer split.group_by"):
         divide(table, no_labels(table), params())
+    with pytest.raises(SplitError, match="more frames are needed"):
+        divide(table[:2], no_labels(table[:2]), params(group_by="frame"))
 
 
 def test_labels_are_spread_over_the_splits() -> None:
