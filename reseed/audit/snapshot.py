@@ -13,11 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+import pandas as pd
 from dvc.exceptions import DvcException
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from reseed.artifacts.files import new_file
+from reseed.artifacts.table import Table
 from reseed.audit.revision import Repository
 from reseed.errors import ReseedError
 
@@ -76,13 +78,19 @@ class Snapshot:
         return value
 
     def object(self, digest: str) -> Path | None:
-        """Return the cached object of a md5; None if it is not there and was not to be, or cannot be, fetched."""
+        """Return the cached object of a md5; None if it is not there and was not to be, or cannot be, fetched.
+
+        Raises:
+            ReseedError: If what was fetched does not hash to its name.
+        """
         cached = self.repository.cached(digest)
         if not cached.is_file() and self.fetch:
             try:
                 data = self.repository.from_remote(digest)
             except (DvcException, OSError):
                 return None
+            if hashlib.md5(data, usedforsecurity=False).hexdigest() != digest.removesuffix(_FOLDER):
+                raise ReseedError(f"the remote's object {digest} is damaged: it does not hash to its name")
             with new_file(cached) as part:
                 part.write_bytes(data)
             cached.chmod(0o444)  # as DVC protects its objects
@@ -116,6 +124,18 @@ class Snapshot:
         if path not in self.outputs:
             raise ReseedError(f"{self.name} has no {path}: neither git nor its {LOCK} knows it")
         return self.object(str(self.outputs[path]["md5"]))
+
+    def table(self, path: str, table: Table) -> pd.DataFrame:
+        """Read a table of this state.
+
+        Raises:
+            ReseedError: If its object is not here.
+            TableError: If it has another form.
+        """
+        file = self.stored(path)
+        if file is None:
+            raise ReseedError(f"{path} of {self.name}: its object is not here; `--fetch` or `dvc pull` gets it")
+        return table.read(file)
 
 
 @contextmanager

@@ -13,7 +13,6 @@ from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.quarantine import QUARANTINE
 from reseed.artifacts.splits import SPLITS, SPLITS_TABLE
-from reseed.artifacts.table import Table
 from reseed.audit.snapshot import Snapshot
 from reseed.errors import ReseedError
 
@@ -64,20 +63,20 @@ def files_table(snapshot: Snapshot) -> pd.DataFrame:
 
 def _placed_frames(snapshot: Snapshot) -> pd.DataFrame:
     """Return every frame with its group and split."""
-    frames = _table(snapshot, f"{_CATALOG}frames.csv", FRAMES)
-    return _table(snapshot, f"{_CATALOG}splits.csv", SPLITS_TABLE).merge(frames, on="frame_id", validate="one_to_one")
+    frames = snapshot.table(f"{_CATALOG}frames.csv", FRAMES)
+    return snapshot.table(f"{_CATALOG}splits.csv", SPLITS_TABLE).merge(frames, on="frame_id", validate="one_to_one")
 
 
 def _frame_classes(snapshot: Snapshot) -> Mapping[str, str]:
-    labels = _table(snapshot, f"{_CATALOG}frame_labels.csv", FRAME_LABELS)
+    labels = snapshot.table(f"{_CATALOG}frame_labels.csv", FRAME_LABELS)
     gold = labels[labels["gold"] == 1]
     return dict(zip(gold["frame_id"], gold["label"], strict=True))
 
 
 def _patch_classes(snapshot: Snapshot, used: pd.DataFrame) -> tuple[pd.DataFrame, Mapping[str, str]]:
     """Return every patch with the split and site of its frame, and the reference class of each that has one."""
-    index = _table(snapshot, "data/patches/index.csv", PATCH_INDEX)
-    labels = _table(snapshot, "data/patches/labels.csv", PATCH_LABELS)
+    index = snapshot.table("data/patches/index.csv", PATCH_INDEX)
+    labels = snapshot.table("data/patches/labels.csv", PATCH_LABELS)
     placed = index[["patch_id", "frame_id"]].merge(used[["frame_id", "split", "site"]], on="frame_id")
     gold = labels[(labels["gold"] == 1) & (labels["label"] != "")]
     return placed.drop(columns="frame_id"), dict(zip(gold["patch_id"], gold["label"], strict=True))
@@ -102,7 +101,7 @@ def _counts(items: pd.DataFrame, class_of: Mapping[str, str]) -> list[dict[str, 
 
 
 def _reasons(snapshot: Snapshot, path: str) -> dict[str, int]:
-    counted = _table(snapshot, path, QUARANTINE)["reason"].value_counts()
+    counted = snapshot.table(path, QUARANTINE)["reason"].value_counts()
     return {str(reason): int(n) for reason, n in sorted(counted.items())}
 
 
@@ -126,10 +125,6 @@ def _notes(sources: list[dict[str, Any]], training: Mapping[str, Any]) -> list[s
         if was.split("+")[0] != here[name].split("+")[0]
     ]
     return notes
-
-
-def _table(snapshot: Snapshot, path: str, table: Table) -> pd.DataFrame:
-    return table.read(_file(snapshot, path))
 
 
 def _json(snapshot: Snapshot, path: str) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from reseed.artifacts.files import write_text
 from reseed.artifacts.splits import SPLITS
 from reseed.audit.ladder import LADDER, OPTIONAL, Asked, climb, read_claims
+from reseed.audit.one_frame import frame_effect
 from reseed.audit.revision import Repository
 from reseed.audit.rungs import FAIL
 from reseed.audit.snapshot import Snapshot, snapshot
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="leave a rung out; repeatable",
     )
     parser.add_argument("--files", type=Path, metavar="OUT.csv", help="write every frame of train, val and test here")
+    parser.add_argument("--frame", metavar="ID", help="also tell what this frame did to the score")
     add_json(parser)
 
 
@@ -55,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
             "passed": all(rung.status != FAIL for rung in rungs.values()),
             "rungs": [{"rung": name, **asdict(rung)} for name, rung in rungs.items()],
             "statement": statement,
+            **({} if args.frame is None else {"frame": frame_effect(state, args.frame)}),
         }
     show(report, _lines, as_json=args.json)
     return int(not report["passed"])
@@ -78,7 +81,8 @@ def _lines(report: Mapping[str, Any]) -> list[str]:
         if len(rung["findings"]) > _SHOWN:
             lines.append(f"      and {len(rung['findings']) - _SHOWN} more (--json lists all)")
         lines += [f"      note: {note}" for note in rung["notes"]]
-    return [*lines, "", *_statement(report["statement"])]
+    lines += ["", *_statement(report["statement"])]
+    return [*lines, "", *_frame(report["frame"])] if "frame" in report else lines
 
 
 def _statement(statement: dict[str, Any]) -> list[str]:
@@ -100,6 +104,17 @@ def _statement(statement: dict[str, Any]) -> list[str]:
     versions = ", ".join(f"{name} {version}" for name, version in (training["versions"] or {}).items())
     lines.append(f"trained on {training['device']}, {training['threads']} threads, seed {training['seed']}, {versions}")
     return lines + [f"note: {note}" for note in statement["notes"]]
+
+
+def _frame(frame: Mapping[str, Any]) -> list[str]:
+    lines = [f"Frame {frame['frame_id']} ({frame['site']}, {frame['split']})", f"      sha256 {frame['sha256']}"]
+    lines += [
+        f"  {row['n']} patches {row['gold'] or 'unlabelled'}, taken for {row['predicted']}" for row in frame["patches"]
+    ]
+    lines.append(f"  decision {frame['decision']}, reference {frame['gold'] or 'none'}")
+    if not frame["scores"]:
+        lines.append(f"  not scored: its split is {frame['split']}")
+    return lines + [f"  {row['score']} {row['with']}, without it {row['without']}" for row in frame["scores"]]
 
 
 def _table(rows: list[dict[str, Any]]) -> list[str]:

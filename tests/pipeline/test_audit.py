@@ -90,6 +90,20 @@ def test_an_honest_run_passes_every_rung(finished: Clone, tmp_path: Path) -> Non
     assert report["synthetic"] is True
 
 
+def test_what_one_frame_did_to_the_score(finished: Clone) -> None:
+    table = pd.read_csv(finished.root / PATCHES, keep_default_na=False)
+    name = table.loc[table["split"] == "test", "frame_id"].min()
+    found = audit(finished, "HEAD", "--frame", name.split("/", 1)[1], *FAST)[2]["frame"]
+    assert found["frame_id"] == name
+    rest = table[(table["split"] == "test") & (table["gold"] != "") & (table["frame_id"] != name)]
+    recorded = finished.json(METRICS)
+    scores = {row["score"]: (row["with"], row["without"]) for row in found["scores"]}
+    assert scores["patch.accuracy"][0] == recorded["patch"]["accuracy"]
+    assert scores["patch.accuracy"][1] == round(100 * (rest["gold"] == rest["predicted"]).mean(), 4)
+    assert scores["frame.macro_f1"][0] == recorded["frame"]["macro_f1"]
+    assert sum(row["n"] for row in found["patches"]) == (table["frame_id"] == name).sum()
+
+
 def test_the_workspace_and_a_fresh_clone_pass_too(clone: Clone, tmp_path: Path) -> None:
     exit_code, rungs, report = audit(clone, *FAST)
     assert (exit_code, report["commit"], rungs["chain"], rungs["objects"]) == (0, "", PASS, PASS)
@@ -103,6 +117,14 @@ def test_the_workspace_and_a_fresh_clone_pass_too(clone: Clone, tmp_path: Path) 
     assert exit_code == 0
     assert {rungs[name] for name in RUNGS if name != "re-derive"} == {PASS}, report["rungs"]
     fetching = clone.clone(tmp_path / "fetching")
+    digest = object_of(clone, PATCHES)
+    kept = tmp_path / "storage/files/md5" / digest.parent.name / digest.name
+    kept.chmod(0o644)
+    kept.write_text("damaged")
+    exit_code, rungs, report = audit(fetching, "HEAD", "--fetch", *FAST)
+    assert (exit_code, rungs["objects"]) == (1, FAIL)
+    assert "does not hash to its name" in said(report, "objects")
+    kept.write_bytes(digest.read_bytes())
     assert audit(fetching, "HEAD", "--fetch", *FAST)[1]["objects"] == PASS
 
 
@@ -224,6 +246,19 @@ def test_9_a_swapped_model(clone: Clone) -> None:
     assert PATCHES in said(report, "re-derive")
 
 
+def test_9_a_swapped_model_with_everything_after_it_made_to_fit(clone: Clone) -> None:
+    """Only training it again tells."""
+    clone.run(sys.executable, "-c", SWAP_THE_MODEL)
+    for stage in ("predict", "aggregate", "evaluate"):
+        clone.run(sys.executable, "-m", f"stages.{stage}")
+    forge(clone)
+    exit_code, rungs, report = audit(clone, "HEAD", "--rerun", "--skip", "recompute")
+    assert (rungs["chain"], rungs["objects"], rungs["re-derive"]) == (PASS, PASS, PASS)
+    assert (exit_code, rungs["rerun"]) == (1, FAIL)
+    assert "models/model.pt: made anew it is another file" in said(report, "rerun")
+    assert "data/patches" not in said(report, "rerun")
+
+
 def test_10_a_digest_in_the_lock_file_edited_by_hand(clone: Clone) -> None:
     digest = object_of(clone, PATCHES)
     name = digest.parent.name + digest.name
@@ -254,4 +289,4 @@ def test_12_an_auto_alpha_replaced(clone: Clone) -> None:
     exit_code, rungs, report = audit(clone, "HEAD", "--skip", "re-derive")
     assert (exit_code, rungs["chain"], rungs["objects"]) == (1, PASS, PASS)
     assert (rungs["recompute"], rungs["leakage"]) == (FAIL, FAIL)
-    assert "aggregate.alpha is auto and 0.02 was used" in said(report, "leakage")
+    assert "aggregate.alpha is auto, 0.02 was used, but" in said(report, "leakage")
