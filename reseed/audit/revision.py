@@ -97,6 +97,20 @@ class Repository:
         entries = (entry.split("\t", 2) for entry in raw.decode("utf-8", "surrogateescape").split("\0") if entry)
         return sorted((path, _lines(added), _lines(removed)) for added, removed, path in entries)
 
+    def cached(self, digest: str) -> Path:
+        """Return where DVC's cache keeps the object of a md5, whether or not it is there."""
+        return Path(self._dvc.cache.local.oid_to_path(digest))
+
+    def from_remote(self, digest: str) -> bytes:
+        """Return an object of the default remote, not compared with its digest.
+
+        Raises:
+            DvcException: If no remote is set up.
+            OSError: If it cannot be read.
+        """
+        remote = self._dvc.cloud.get_remote_odb(hash_name="md5")
+        return bytes(remote.fs.cat_file(remote.oid_to_path(digest)))
+
     def _object(self, revision: Revision, path: str) -> bytes:
         digest = self._outputs(revision).get(path)
         if digest is None:

@@ -11,6 +11,7 @@ from reseed.errors import EXIT_USER_ERROR, ReseedError
 # `add_arguments(parser)` and `run(arguments) -> int`, the exit code.
 COMMANDS: Final = {
     "agree": "say how far two tables of labels agree, and which items are worth a second look",
+    "audit": "show which data, code and parameters produced the score of a revision, rung by rung",
     "check": "validate a parameter file in full, and see whether the sources are what was pulled and pinned",
     "compare": "say whether B is better than A, how sure that is, and what changed: revisions or experiments",
     "crossval": "hold every site or sequence out in turn: train on the others, predict it; table and figure",

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from ruamel.yaml import YAML
 
+from reseed.audit.imports import PACKAGES, closure
 from reseed.params.sections import SECTIONS, require_valid
-from tests.closure import PACKAGES, closure
 
 ROOT = Path(__file__).parents[2]
 PIPELINE = yaml.safe_load((ROOT / "dvc.yaml").read_text())

@@ -1,0 +1,146 @@
+"""Rungs recompute and re-derive: do stages, run again on the stored inputs, give the stored outputs?"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from reseed.audit.rungs import Rung, judged
+from reseed.audit.snapshot import Snapshot, md5_of
+from reseed.field.parallel import ordered_map
+from reseed.field.sources import copy_file
+
+SCORING: Final = ("aggregate", "evaluate")
+DERIVING: Final = ("catalog", "split", "extract", "predict")
+PREDICTIONS: Final = "data/predictions/patches.csv"
+# Probabilities of another CPU: seen to differ in the 6th decimal, which is the last one stored.
+TOLERANCE: Final = 1e-4
+_PROBABILITIES: Final = ["p_no_deploy", "p_coral", "p_deploy"]
+# Pictures are for looking at; another version of a font would change their bytes and no score.
+PICTURES: Final = ("plots/figures", "plots/contact_sheet.png")
+# Drawing takes longer than all scores together; a stage that draws none takes no notice of the name.
+_WITHOUT_PICTURES: Final = "import stages.{stage} as stage; stage.PICTURES = {{}}; stage.run_stage(stage.main)"
+_TAIL_LINES: Final = 3
+
+
+def check_recompute(snapshot: Snapshot) -> Rung:
+    """Redo the decisions and the scores from the stored predictions."""
+    return _redo(snapshot, SCORING)
+
+
+def check_derive(snapshot: Snapshot) -> Rung:
+    """Redo tables, patches and labels from the raw data, and the predictions from the stored model."""
+    return _redo(snapshot, DERIVING)
+
+
+@dataclass(frozen=True)
+class Redone:
+    """What redoing one stage gave: one line for each thing wrong, not comparable or worth knowing."""
+
+    failures: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    n_same: int = 0
+
+
+def _redo(snapshot: Snapshot, stages: Sequence[str]) -> Rung:
+    """Redo stages, each on its stored inputs and so at the same time."""
+
+    def redo(stage: str) -> Redone:
+        return _redo_stage(snapshot, stage)
+
+    done = list(ordered_map(redo, stages, total=len(stages), unit="stage", what="redo"))
+    return judged(
+        [line for each in done for line in each.failures],
+        [line for each in done for line in each.unchecked],
+        f"{', '.join(stages)} redone on stored inputs: {sum(each.n_same for each in done)} files equal byte by byte",
+        [line for each in done for line in each.notes],
+    )
+
+
+def _redo_stage(snapshot: Snapshot, stage: str) -> Redone:
+    if stage not in snapshot.lock:
+        return Redone(failures=(f"dvc.lock has no stage {stage}",))
+    folder = snapshot.tree.parent / f"redo-{stage}"
+    missing = _lay_out(snapshot, stage, folder)
+    if missing:
+        said = f"{missing[0]} and {len(missing) - 1} more are" if len(missing) > 1 else f"{missing[0]} is"
+        return Redone(unchecked=(f"stage {stage}: {said} not stored here; `--fetch` or `dvc pull` gets them",))
+    problem = _run(stage, folder)
+    if problem:
+        return Redone(failures=(f"stage {stage} cannot be redone: {problem}",))
+    failures, notes, n_same = [], [], 0
+    for path, digest in _outputs(snapshot, stage):
+        if (folder / path).is_file() and md5_of(folder / path) == digest:
+            n_same += 1
+        elif path == PREDICTIONS and (why := _within_tolerance(snapshot, folder / path)):
+            notes.append(why)
+        else:
+            failures.append(f"{path}: stage {stage} redone on its stored inputs gives another file")
+    return Redone(tuple(failures), (), tuple(notes), n_same)
+
+
+def _lay_out(snapshot: Snapshot, stage: str, folder: Path) -> list[str]:
+    """Make a folder with the code and the stored inputs of a stage; return the inputs that are not there."""
+    shutil.copytree(snapshot.tree, folder)
+    missing = []
+    for path in (str(dep["path"]) for dep in snapshot.lock[stage].get("deps") or []):
+        if path not in snapshot.outputs or (folder / path).is_file():
+            continue
+        members = snapshot.members(path)
+        if members is None:
+            missing.append(path)
+        for target, digest in members or []:
+            cached = snapshot.object(digest)
+            if cached is None:
+                missing.append(target)
+            else:
+                (folder / target).parent.mkdir(parents=True, exist_ok=True)
+                copy_file(cached, folder / target)
+    for path, _ in _outputs(snapshot, stage):
+        (folder / path).unlink(missing_ok=True)
+    return missing
+
+
+def _run(stage: str, folder: Path) -> str:
+    """Run a stage with the code of its folder; return why it failed, empty if it did not."""
+    env = {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "DVC_STAGE"}}
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_PICTURES.format(stage=stage)],
+        cwd=folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return "" if done.returncode == 0 else " ".join(done.stderr.strip().splitlines()[-_TAIL_LINES:])
+
+
+def _outputs(snapshot: Snapshot, stage: str) -> Iterator[tuple[str, str]]:
+    for out in snapshot.lock[stage].get("outs") or []:
+        if out["path"] not in PICTURES:
+            yield str(out["path"]), str(out["md5"])
+
+
+def _within_tolerance(snapshot: Snapshot, redone: Path) -> str:
+    """Return how near redone predictions are to the stored ones; empty if a class or more than that differs."""
+    stored = snapshot.stored(PREDICTIONS)
+    if stored is None or not redone.is_file():
+        return ""
+    a, b = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (stored, redone))
+    rest = [name for name in a.columns if name not in _PROBABILITIES]
+    if list(a.columns) != list(b.columns) or len(a) != len(b) or not a[rest].equals(b[rest]):
+        return ""
+    values: list[Any] = [table[_PROBABILITIES].to_numpy(dtype=np.float64) for table in (a, b)]
+    apart = float(np.abs(values[0] - values[1]).max(initial=0.0))
+    return (
+        f"{PREDICTIONS}: probabilities redone lie within {apart:.1g} of the stored ones" if apart <= TOLERANCE else ""
+    )

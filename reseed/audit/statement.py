@@ -1,0 +1,138 @@
+"""The data statement: what a score was computed from, read off the stored files."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any, Final
+
+import pandas as pd
+
+from reseed.artifacts.annotations import FRAME_LABELS
+from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
+from reseed.artifacts.quarantine import QUARANTINE
+from reseed.artifacts.splits import SPLITS, SPLITS_TABLE
+from reseed.audit.snapshot import Snapshot
+from reseed.errors import ReseedError
+
+UNLABELLED: Final = "unlabelled"
+_CATALOG: Final = "data/catalog/"
+_SOURCE: Final = ("name", "kind", "uri", "licence", "citation", "sha256", "pinned", "synthetic", "files", "bytes")
+_TRAINING: Final = ("device", "threads", "seed", "versions", "sha256")
+
+
+def data_statement(snapshot: Snapshot) -> dict[str, Any]:
+    """Return the statement, ready for JSON; counts leave guard frames out.
+
+    Raises:
+        ReseedError: If a file is not stored here.
+    """
+    used = _placed_frames(snapshot)
+    sources = [{key: entry.get(key) for key in _SOURCE} for entry in _json(snapshot, "data/raw.json")]
+    card = _json(snapshot, "models/model.json")
+    training = {key: card.get(key) for key in _TRAINING}
+    catalog = snapshot.yaml("params.yaml")["catalog"]
+    return {
+        "synthetic": bool((used["synthetic"] == 1).any()),
+        "sources": sources,
+        "annotator": catalog["annotator"],
+        "frames": _counts(used, _frame_classes(snapshot)),
+        "patches": _counts(*_patch_classes(snapshot, used)),
+        "quarantined": {
+            "images": _reasons(snapshot, f"{_CATALOG}quarantine.csv"),
+            "frames": _reasons(snapshot, "data/patches/quarantine.csv"),
+        },
+        "pretrained": _json(snapshot, "data/pretrained/weights.json"),
+        "training": training,
+        "notes": _notes(sources, training),
+    }
+
+
+def files_table(snapshot: Snapshot) -> pd.DataFrame:
+    """Return split, frame_id, sha256, source, site, group of every frame of train, val and test, in that order.
+
+    Raises:
+        ReseedError: If a table is not stored here.
+    """
+    used = _placed_frames(snapshot)
+    used = used[used["split"].isin(SPLITS)]
+    used = used.assign(order=used["split"].map(SPLITS.index)).sort_values(["order", "frame_id"])
+    return used[["split", "frame_id", "sha256", "source", "site", "group"]].reset_index(drop=True)
+
+
+def _placed_frames(snapshot: Snapshot) -> pd.DataFrame:
+    """Return every frame with its group and split."""
+    frames = snapshot.table(f"{_CATALOG}frames.csv", FRAMES)
+    return snapshot.table(f"{_CATALOG}splits.csv", SPLITS_TABLE).merge(frames, on="frame_id", validate="one_to_one")
+
+
+def _frame_classes(snapshot: Snapshot) -> Mapping[str, str]:
+    labels = snapshot.table(f"{_CATALOG}frame_labels.csv", FRAME_LABELS)
+    gold = labels[labels["gold"] == 1]
+    return dict(zip(gold["frame_id"], gold["label"], strict=True))
+
+
+def _patch_classes(snapshot: Snapshot, used: pd.DataFrame) -> tuple[pd.DataFrame, Mapping[str, str]]:
+    """Return every patch with the split and site of its frame, and the reference class of each that has one."""
+    index = snapshot.table("data/patches/index.csv", PATCH_INDEX)
+    labels = snapshot.table("data/patches/labels.csv", PATCH_LABELS)
+    placed = index[["patch_id", "frame_id"]].merge(used[["frame_id", "split", "site"]], on="frame_id")
+    gold = labels[(labels["gold"] == 1) & (labels["label"] != "")]
+    return placed.drop(columns="frame_id"), dict(zip(gold["patch_id"], gold["label"], strict=True))
+
+
+def _counts(items: pd.DataFrame, class_of: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Count by split, site and class.
+
+    Args:
+        items: Columns split, site, and frame_id or patch_id.
+        class_of: Id -> class.
+    """
+    key = "patch_id" if "patch_id" in items else "frame_id"
+    classes = items[key].map(lambda name: class_of.get(name, UNLABELLED))
+    rows = Counter(zip(items["split"], items["site"], classes, strict=True))
+    return [
+        {"split": split, "site": site, "class": label, "n": n}
+        for wanted in SPLITS
+        for (split, site, label), n in sorted(rows.items())
+        if split == wanted
+    ]
+
+
+def _reasons(snapshot: Snapshot, path: str) -> dict[str, int]:
+    counted = snapshot.table(path, QUARANTINE)["reason"].value_counts()
+    return {str(reason): int(n) for reason, n in sorted(counted.items())}
+
+
+def _notes(sources: list[dict[str, Any]], training: Mapping[str, Any]) -> list[str]:
+    notes = [
+        f"source {source['name']} is synthetic: no score on it is a field score"
+        for source in sources
+        if source["synthetic"]
+    ]
+    notes += [
+        f"source {source['name']} is not pinned: nothing holds it to this digest (`python -m reseed pin`)"
+        for source in sources
+        if not source["pinned"] and not source["synthetic"]
+    ]
+    if training["device"] != "cpu":
+        notes.append(f"trained on {training['device']}: training again on another device gives other digits")
+    here = {name: version(name) for name in training["versions"] or {}}
+    notes += [
+        f"trained with {name} {was}, here is {here[name]}"
+        for name, was in (training["versions"] or {}).items()
+        if was.split("+")[0] != here[name].split("+")[0]
+    ]
+    return notes
+
+
+def _json(snapshot: Snapshot, path: str) -> Any:
+    return json.loads(_file(snapshot, path).read_bytes())
+
+
+def _file(snapshot: Snapshot, path: str) -> Any:
+    file = snapshot.stored(path)
+    if file is None:
+        raise ReseedError(f"{path} of {snapshot.name}: its object is not here; `--fetch` or `dvc pull` gets it")
+    return file

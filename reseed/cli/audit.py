@@ -1,0 +1,130 @@
+"""`python -m reseed audit [REV]`: which data, code and parameters produced this score, and can that be shown?"""
+
+import argparse
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from reseed.artifacts.files import write_text
+from reseed.artifacts.splits import SPLITS
+from reseed.audit.ladder import LADDER, OPTIONAL, Asked, climb, read_claims
+from reseed.audit.one_frame import frame_effect
+from reseed.audit.revision import Repository
+from reseed.audit.rungs import FAIL
+from reseed.audit.snapshot import Snapshot, snapshot
+from reseed.audit.statement import data_statement, files_table
+from reseed.cli.asking import add_json, show
+from reseed.errors import ReseedError
+
+_SHOWN: Final = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("revision", nargs="?", metavar="REV", help="git revision or DVC experiment; default: workspace")
+    parser.add_argument(
+        "--claim", action="append", default=[], metavar="KEY=VALUE", help="such as patch.macro_f1=84.2; repeatable"
+    )
+    parser.add_argument("--fetch", action="store_true", help="get objects that the cache lacks from the default remote")
+    parser.add_argument("--rerun", action="store_true", help="also run everything again, training included")
+    parser.add_argument(
+        "--skip",
+        action="append",
+        default=[],
+        choices=[name for name in LADDER if name not in OPTIONAL],
+        help="leave a rung out; repeatable",
+    )
+    parser.add_argument("--files", type=Path, metavar="OUT.csv", help="write every frame of train, val and test here")
+    parser.add_argument("--frame", metavar="ID", help="also tell what this frame did to the score")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Climb the ladder, print it with the data statement; return 1 if a rung failed, else 0."""
+    skip = {*args.skip, *(() if args.rerun else OPTIONAL)}
+    asked = Asked(read_claims(args.claim), frozenset(skip))
+    with snapshot(Repository(Path()), args.revision, fetch=args.fetch) as state:
+        rungs = climb(state, asked)
+        statement = _stated(state)
+        if args.files is not None:
+            write_text(args.files, files_table(state).to_csv(index=False, lineterminator="\n"))
+        report = {
+            "revision": state.name,
+            "commit": state.commit,
+            "synthetic": bool(statement.get("synthetic")),
+            "passed": all(rung.status != FAIL for rung in rungs.values()),
+            "rungs": [{"rung": name, **asdict(rung)} for name, rung in rungs.items()],
+            "statement": statement,
+            **({} if args.frame is None else {"frame": frame_effect(state, args.frame)}),
+        }
+    show(report, _lines, as_json=args.json)
+    return int(not report["passed"])
+
+
+def _stated(state: Snapshot) -> dict[str, Any]:
+    try:
+        return data_statement(state)
+    except ReseedError as error:
+        return {"not_available": str(error)}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:  # written by others, see `climb`
+        return {"not_available": f"a stored file is not of the known form: {type(error).__name__}: {error}"}
+
+
+def _lines(report: Mapping[str, Any]) -> list[str]:
+    lines = [f"Audit of {report['revision']}"]
+    width = max(len(rung["rung"]) for rung in report["rungs"])
+    for number, rung in enumerate(report["rungs"], 1):
+        lines.append(f"{number} {rung['rung']:<{width}}  {rung['status']:<11}  {rung['reason']}")
+        lines += [f"      {finding}" for finding in rung["findings"][1:_SHOWN]]
+        if len(rung["findings"]) > _SHOWN:
+            lines.append(f"      and {len(rung['findings']) - _SHOWN} more (--json lists all)")
+        lines += [f"      note: {note}" for note in rung["notes"]]
+    lines += ["", *_statement(report["statement"])]
+    return [*lines, "", *_frame(report["frame"])] if "frame" in report else lines
+
+
+def _statement(statement: dict[str, Any]) -> list[str]:
+    if "not_available" in statement:
+        return [f"No data statement: {statement['not_available']}"]
+    lines = ["Data statement"]
+    for source in statement["sources"]:
+        where = f", {source['uri']}" if source["uri"] else ""
+        lines.append(f"source {source['name']} ({source['kind']}{where}): {source['files']} files, {source['licence']}")
+        lines.append(f"      sha256 {source['sha256']}, {'pinned' if source['pinned'] else 'not pinned'}")
+    lines.append(f"annotator {statement['annotator']}")
+    for kind in ("frames", "patches"):
+        lines += [f"{kind}", *_table(statement[kind])]
+    for kind, reasons in statement["quarantined"].items():
+        said = ", ".join(f"{n} {reason}" for reason, n in reasons.items())
+        lines.append(f"quarantined {kind}: {said or 'none'}")
+    weights, training = statement["pretrained"], statement["training"]
+    lines.append(f"pretrained: {weights['weights']}" + (f", sha256 {weights['sha256']}" if weights["sha256"] else ""))
+    versions = ", ".join(f"{name} {version}" for name, version in (training["versions"] or {}).items())
+    lines.append(f"trained on {training['device']}, {training['threads']} threads, seed {training['seed']}, {versions}")
+    return lines + [f"note: {note}" for note in statement["notes"]]
+
+
+def _frame(frame: Mapping[str, Any]) -> list[str]:
+    lines = [f"Frame {frame['frame_id']} ({frame['site']}, {frame['split']})", f"      sha256 {frame['sha256']}"]
+    lines += [
+        f"  {row['n']} patches {row['gold'] or 'unlabelled'}, taken for {row['predicted']}" for row in frame["patches"]
+    ]
+    lines.append(f"  decision {frame['decision']}, reference {frame['gold'] or 'none'}")
+    if not frame["scores"]:
+        lines.append(f"  not scored: its split is {frame['split']}")
+    return lines + [f"  {row['score']} {row['with']}, without it {row['without']}" for row in frame["scores"]]
+
+
+def _table(rows: list[dict[str, Any]]) -> list[str]:
+    """Return one line per split and site, one column per class."""
+    classes = sorted({row["class"] for row in rows})
+    counted = Counter({(row["split"], row["site"], row["class"]): row["n"] for row in rows})
+    places = sorted({(row["split"], row["site"]) for row in rows}, key=lambda place: (SPLITS.index(place[0]), place[1]))
+    wide = max([len(site) for _, site in places] + [4])
+    lines = [f"  {'split':<6} {'site':<{wide}}" + "".join(f"{name:>12}" for name in classes)]
+    for split, site in places:
+        numbers = "".join(f"{counted[split, site, name]:>12,}" for name in classes)
+        lines.append(f"  {split:<6} {site:<{wide}}{numbers}")
+    return lines

@@ -1,0 +1,77 @@
+import pytest
+
+from reseed.audit.chain import _keys, _same, _value
+from reseed.audit.imports import closure
+from reseed.audit.ladder import _says, flat_scores, read_claims
+from reseed.audit.rungs import FAIL, NOT_CHECKED, PASS, judged
+from reseed.errors import ReseedError
+
+
+@pytest.mark.parametrize(
+    ("claim", "recorded", "holds"),
+    [
+        ("84.2", 84.2137, True),
+        ("84", 84.2137, True),
+        ("84.2137", 84.2137, True),
+        ("84.3", 84.2137, False),
+        ("84.20", 84.2137, False),
+        ("84.2", "n/a", False),
+        ("1e2", 100.0, True),
+    ],
+)
+def test_a_claim_holds_to_the_decimals_it_was_written_with(claim: str, recorded: object, *, holds: bool) -> None:
+    assert _says(claim, recorded) is holds
+
+
+def test_claims_are_read_by_key() -> None:
+    assert read_claims(["patch.macro_f1=84.2", "frame.alpha = 0.5"]) == {"patch.macro_f1": "84.2", "frame.alpha": "0.5"}
+    for broken in ("patch.macro_f1", "patch.macro_f1=good", "patch.macro_f1=nan"):
+        with pytest.raises(ReseedError, match="expected KEY=NUMBER"):
+            read_claims([broken])
+
+
+def test_a_failure_outweighs_what_was_not_checked() -> None:
+    assert judged(["wrong"], ["lost"], "good").status == FAIL
+    assert judged([], ["lost"], "good").status == NOT_CHECKED
+    assert judged([], [], "good").status == PASS
+
+
+def test_values_compare_by_kind_too() -> None:
+    assert _same({"a": [1, 2.0]}, {"a": [1.0, 2]})
+    assert not _same(1, True)
+    assert not _same("1", 1)
+    assert not _same([1], [1, 2])
+    assert not _same(None, 0)
+
+
+def test_keys_are_found_inside_lists_too() -> None:
+    assert set(_keys({"a": [{"size": 1}], "b": {"c": 2}})) == {"a", "a.size", "b", "b.c"}
+    assert _value({"b": {"c": 2}}, "b.c") == 2
+
+
+def test_scores_are_named_by_their_group() -> None:
+    assert flat_scores({"patch": {"n": 3}, "frame": {"alpha": 0.5}}) == {"patch.n": 3, "frame.alpha": 0.5}
+
+
+def test_the_closure_follows_every_form_of_import(tmp_path) -> None:
+    for name, text in {
+        "stages/__init__.py": "",
+        "stages/train.py": "def main():\n    from reseed.learn import fit\n",
+        "reseed/__init__.py": "",
+        "reseed/learn/__init__.py": "from . import start",
+        "reseed/learn/start.py": "",
+        "reseed/learn/fit.py": "import os, reseed.classes\nfrom ..errors import Error\n",
+        "reseed/classes.py": "",
+        "reseed/errors.py": "",
+        "reseed/unused.py": "",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    expected = {"classes", "errors", "__init__", "learn/__init__", "learn/fit", "learn/start"}
+    assert closure("stages.train", tmp_path) == sorted(
+        [*(f"reseed/{name}.py" for name in expected), "stages/__init__.py", "stages/train.py"]
+    )
+    assert closure("stages.nothing", tmp_path) == ["stages/__init__.py"]
+    (tmp_path / "reseed/errors.py").write_text("def (")
+    with pytest.raises(ReseedError, match=r"reseed/errors\.py"):
+        closure("stages.train", tmp_path)
