@@ -20,7 +20,7 @@ from reseed.field.sources import copy_file
 SCORING: Final = ("aggregate", "evaluate")
 DERIVING: Final = ("catalog", "split", "extract", "predict")
 PREDICTIONS: Final = "data/predictions/patches.csv"
-# Probabilities of another CPU: seen to differ in the 6th decimal, which is the last one stored.
+# Probabilities of another CPU may differ in their last digits; chosen, not measured: 100 times the last one stored.
 TOLERANCE: Final = 1e-4
 _PROBABILITIES: Final = ["p_no_deploy", "p_coral", "p_deploy"]
 # Pictures are for looking at; another version of a font would change their bytes and no score.
