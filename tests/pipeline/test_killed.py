@@ -52,6 +52,14 @@ def kill_during(clone: Clone, stage: str, whole_group: bool) -> None:
     dvc.wait()
 
 
+def wait_until_gone(clone: Clone, stage: str) -> None:
+    """An orphan that was importing torch when dvc died leaves once that is done, before it reads or writes anything."""
+    deadline = time.monotonic() + 10
+    while stage_processes(clone, stage):
+        assert time.monotonic() < deadline, f"an orphan of {stage} still runs"
+        time.sleep(0.1)
+
+
 @pytest.mark.parametrize("whole_group", [False, True], ids=["dvc alone", "whole group"])
 def test_the_next_run_ends_as_if_nothing_had_happened(whole_group: bool, clone: Clone) -> None:
     undisturbed = clone.read("dvc.lock")
@@ -60,7 +68,7 @@ def test_the_next_run_ends_as_if_nothing_had_happened(whole_group: bool, clone: 
         kill_during(clone, stage, whole_group)
         clone.dvc("repro")
         assert clone.read("dvc.lock") == undisturbed, stage
-        assert stage_processes(clone, stage) == []
+        wait_until_gone(clone, stage)
     time.sleep(_LATER_S)
     assert "up to date" in clone.dvc("status")
     assert clone.read("dvc.lock") == undisturbed
@@ -69,7 +77,4 @@ def test_the_next_run_ends_as_if_nothing_had_happened(whole_group: bool, clone: 
 
 def test_a_stage_that_dvc_started_dies_with_it(clone: Clone) -> None:
     kill_during(clone, "train", whole_group=False)
-    deadline = time.monotonic() + 5
-    while stage_processes(clone, "train"):
-        assert time.monotonic() < deadline, "the orphan still runs"
-        time.sleep(0.1)
+    wait_until_gone(clone, "train")
