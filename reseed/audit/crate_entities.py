@@ -38,11 +38,15 @@ def run_entities(run: Run) -> list[Entity]:
     """Return every entity but the metadata descriptor, the root first, each with its `@id` and `@type`."""
     descriptions = _descriptions(run)
     files = [_file(run, path, descriptions.get(path, "")) for path in run.files]
-    parts = [entity for entity in files if not entity["@id"].startswith("#")]
-    below = {part["@id"] for entity in parts if entity["@type"] == "Dataset" for part in entity["hasPart"]}
+    parts = [entity["@id"] for entity in files if not entity["@id"].startswith("#")]
     actions = list(_actions(run))
-    root = _root(run, [entity["@id"] for entity in parts if entity["@id"] not in below], actions)
-    return [root, *files, *actions, *fact_entities(run)]
+    root = _root(run, parts, actions)
+    return [_single(entity) for entity in (root, *files, *actions, *fact_entities(run))]
+
+
+def _single(entity: Entity) -> Entity:
+    """Return an entity with lists of one as that one, as RO-Crate 1.1 recommends."""
+    return {key: value[0] if isinstance(value, list) and len(value) == 1 else value for key, value in entity.items()}
 
 
 def _root(run: Run, parts: Iterable[str], actions: Iterable[Entity]) -> Entity:
@@ -69,8 +73,8 @@ def _file(run: Run, path: str, description: str) -> Entity:
         entity["contentSize"] = str(file.length_bytes)
     if file.sha256:
         entity["sha256"] = file.sha256
-    if not file.is_folder and PurePosixPath(path).suffix in _FORMATS:
-        entity["encodingFormat"] = _FORMATS[PurePosixPath(path).suffix]
+    if not file.is_folder:
+        entity["encodingFormat"] = _FORMATS.get(PurePosixPath(path).suffix, "text/plain")
     if description:
         entity["description"] = description
     if path == METRICS:
@@ -79,11 +83,13 @@ def _file(run: Run, path: str, description: str) -> Entity:
         entity["hasPart"] = [ref(source_id(source)) for source in run.sources]
     elif name.endswith("/"):
         entity["@type"] = "Dataset"
-        entity["hasPart"] = [ref(run.ids[member]) for member in run.files if member.startswith(f"{path}/")]
+        members = [member for member in run.files if member.startswith(f"{path}/")]
+        entity["hasPart"] = [ref(member) for member in members if member in run.carried]
+        entity["mentions"] = [ref(run.ids[member]) for member in members if member not in run.carried]
     elif path == WORKFLOW:
         entity |= _workflow(run)
     elif path in run.carried:
-        entity |= _script(run, path) if path.endswith(".py") else {"@type": "File"}
+        entity |= {"@type": "File"} | _tool(run, path)
     return entity
 
 
@@ -94,30 +100,29 @@ def _workflow(run: Run) -> Entity:
         "version": run.code,
         "programmingLanguage": ref(LANGUAGE),
         "url": "https://arxiv.org/abs/2509.01019",
-        "hasPart": [ref(script_of(stage)) for stage in run.snapshot.lock],
-        "step": [ref(f"#step/{stage}") for stage in run.snapshot.lock],
+        "hasPart": [ref(script_of(stage)) for stage in run.stages],
+        "step": [ref(f"#step/{stage}") for stage in run.stages],
         "input": [ref(f"#parameter/{key}") for key in run.parameters],
         "buildInstructions": ref(run.ids.get("requirements.lock", "#requirements.lock")),
     }
 
 
-def _script(run: Run, path: str) -> Entity:
-    """Return a module; a stage's script with every module it loads."""
-    entity: Entity = {
+def _tool(run: Run, path: str) -> Entity:
+    """Return what makes the script of a stage a tool, with every module it loads; nothing for another file."""
+    stage = next((name for name in run.stages if script_of(name) == path), None)
+    if stage is None:
+        return {"about": ref(ROOT)} if path == "README.md" else {}
+    loaded = [dep for dep in run.paths(stage, "deps") if dep.endswith(".py") and dep != path]
+    return {
         "@type": ["File", "SoftwareSourceCode"],
         "version": run.code,
         "programmingLanguage": ref(PYTHON),
+        "softwareRequirements": [ref(run.ids[dep]) for dep in loaded],
     }
-    stage = next((name for name in run.snapshot.lock if script_of(name) == path), None)
-    if stage is None:
-        return entity
-    loaded = [dep for dep in run.paths(stage, "deps") if dep.endswith(".py") and dep != path]
-    return entity | {"softwareRequirements": [ref(run.ids[dep]) for dep in loaded]}
 
 
 def _actions(run: Run) -> Iterator[Entity]:
     """Yield what happened: the run, each stage's execution and DVC's call of it, and DVC's own run."""
-    stages = list(run.snapshot.lock)
     sources = [ref(source_id(source)) for source in run.sources]
     kept = [path for path in run.snapshot.outputs if path.startswith(("metrics/", "models/", "plots/"))]
     yield {
@@ -129,8 +134,9 @@ def _actions(run: Run) -> Iterator[Entity]:
         "object": [*sources, ref(run.ids["params.yaml"]), *(ref(f"#value/{key}") for key in run.parameters)],
         "result": [*(ref(run.ids[path]) for path in kept), *(ref(score["@id"]) for score in score_entities(run))],
     }
-    for stage in stages:
+    for stage in run.stages:
         read = [ref(run.ids[path]) for path in run.paths(stage, "deps") if not path.endswith(".py")]
+        made = run.paths(stage, "outs")
         used = (run.snapshot.lock[stage].get("params") or {}).get("params.yaml") or {}
         yield {
             "@id": f"#run/{stage}",
@@ -138,8 +144,8 @@ def _actions(run: Run) -> Iterator[Entity]:
             "name": f"stage {stage}",
             "description": str(run.snapshot.lock[stage].get("cmd")),
             "instrument": ref(script_of(stage)),
-            "object": [*(sources if stage == stages[0] else []), *read, *(ref(f"#value/{key}") for key in used)],
-            "result": [ref(run.ids[path]) for path in run.paths(stage, "outs")],
+            "object": [*(sources if RAW in made else []), *read, *(ref(f"#value/{key}") for key in used)],
+            "result": [ref(run.ids[path]) for path in made],
         }
         yield {
             "@id": f"#control/{stage}",
@@ -153,7 +159,7 @@ def _actions(run: Run) -> Iterator[Entity]:
         "@type": "OrganizeAction",
         "name": "dvc repro",
         "instrument": ref(ENGINE),
-        "object": [ref(f"#control/{stage}") for stage in stages],
+        "object": [ref(f"#control/{stage}") for stage in run.stages],
         "result": ref("#run"),
     }
 

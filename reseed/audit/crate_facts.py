@@ -43,7 +43,7 @@ def _software(run: Run) -> Iterator[Entity]:
     yield {"@id": ENGINE, "@type": "SoftwareApplication", "name": "DVC", "url": ENGINE, "softwareVersion": version}
     yield {"@id": LANGUAGE, "@type": "ComputerLanguage", "name": "dvc.yaml", "url": LANGUAGE}
     yield {"@id": PYTHON, "@type": "ComputerLanguage", "name": "Python", "url": PYTHON}
-    for number, stage in enumerate(run.snapshot.lock, 1):
+    for number, stage in enumerate(run.stages, 1):
         yield {
             "@id": f"#step/{stage}",
             "@type": "HowToStep",

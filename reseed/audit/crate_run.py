@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import TopologicalSorter
 from typing import Any, Final
 
 from reseed.audit.run_files import RAW, RunFile
@@ -70,6 +71,16 @@ class Run:
         for stage in self.snapshot.lock.values():
             used |= (stage.get("params") or {}).get("params.yaml") or {}
         return used
+
+    @cached_property
+    def stages(self) -> tuple[str, ...]:
+        """Every stage after those whose outputs it reads."""
+        maker = {path: stage for stage in self.snapshot.lock for path in self.paths(stage, "outs")}
+        needs = {
+            stage: sorted({maker[path] for path in self.paths(stage, "deps") if path in maker} - {stage})
+            for stage in self.snapshot.lock
+        }
+        return tuple(TopologicalSorter(needs).static_order())
 
     @property
     def synthetic(self) -> bool:

@@ -153,8 +153,8 @@ def coarser_labels(planned: ExtractPlan, annotations: pd.DataFrame, patch_size_p
         sides_px = cells[:, 2:] - cells[:, :2]
         coarse = sides_px.prod(axis=1) >= 2 * frame.width_px * frame.height_px / frame.grid.n_patches
         centres = (frame.boxes[:, None, :2] + frame.boxes[:, None, 2:]) / 2
-        within: NDArray[np.bool_] = (centres >= cells[coarse, :2]) & (centres < cells[coarse, 2:])
-        inside = within.all(axis=2).any(axis=1)
+        within = np.concatenate([centres >= cells[coarse, :2], centres < cells[coarse, 2:]], axis=2)
+        inside = np.any(np.all(within, axis=2), axis=1)
         n_coarse += len(labelled & set(np.array(frame.patch_ids)[inside].tolist()))
         width_px, height_px = np.maximum(sides_px[coarse].max(axis=0, initial=0), (width_px, height_px)).tolist()
     if not n_coarse:
