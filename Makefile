@@ -54,6 +54,6 @@ $(VENV)/.installed: $(VENV)/.created requirements.txt requirements.lock
 	python -m pip install --disable-pip-version-check --quiet -r requirements.txt -c requirements.lock
 	@touch "$@"
 
-$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
+$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt requirements-extras.txt
 	python -m pip install --disable-pip-version-check --quiet -r requirements-dev.txt -c requirements.lock
 	@touch "$@"

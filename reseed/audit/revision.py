@@ -97,6 +97,10 @@ class Repository:
         entries = (entry.split("\t", 2) for entry in raw.decode("utf-8", "surrogateescape").split("\0") if entry)
         return sorted((path, _lines(added), _lines(removed)) for added, removed, path in entries)
 
+    def committed_at(self, commit: str) -> str:
+        """Return when a commit was made, ISO 8601 with the offset of its maker."""
+        return (self._git("show", "--no-patch", "--format=%cI", commit) or b"").decode().strip()
+
     def cached(self, digest: str) -> Path:
         """Return where DVC's cache keeps the object of a md5, whether or not it is there."""
         return Path(self._dvc.cache.local.oid_to_path(digest))

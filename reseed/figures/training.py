@@ -29,7 +29,7 @@ def training_figure(curve: pd.DataFrame, *, synthetic: bool) -> Figure:
     missing = [name for name in NEEDED if name not in curve.columns]
     if missing or curve.empty:
         raise TableError(
-            f"plots/training.csv: {f'no column {missing[0]}' if missing else 'no epoch'}; run `dvc repro train`"
+            f"models/training.csv: {f'no column {missing[0]}' if missing else 'no epoch'}; run `dvc repro train`"
         )
     epochs, macro = curve["epoch"].to_numpy(), curve["val_macro_f1"].to_numpy(dtype=np.float64)
     kept = int(np.argmax(macro))
