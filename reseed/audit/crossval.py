@@ -19,8 +19,9 @@ from reseed.evaluate.alpha_curve import alpha_curve
 from reseed.evaluate.confusion import Counts, confusion_counts
 from reseed.evaluate.metrics import class_indices, decision_indices
 from reseed.learn.fit import fit
-from reseed.learn.infer import predict_probabilities, predicted_classes
+from reseed.learn.infer import predict_probabilities
 from reseed.learn.patch_set import PatchSet, join_patches
+from reseed.learn.probabilities import predicted_classes
 from reseed.learn.runtime import reproducible
 from reseed.learn.state import State
 from reseed.params.aggregate import AggregateParams
@@ -101,8 +102,13 @@ def cross_validate(
         tell: Called after each fold, as all of them can take hours.
 
     Raises:
-        ReseedError: If a fold cannot be trained: names the group that was held out.
+        ReseedError: If a fold cannot be trained: names the group that was held out; or if `train.checkpoint` is set.
     """
+    if params.train.checkpoint != "none":
+        raise ReseedError(
+            "train.checkpoint is set: a network that is taken over learns from no fold, so there is nothing to "
+            "hold out; set train.checkpoint to none"
+        )
     results = []
     for fold in folds:
         try:

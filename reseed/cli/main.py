@@ -17,6 +17,8 @@ COMMANDS: Final = {
     "compare": "say whether B is better than A, how sure that is, and what changed: revisions or experiments",
     "crossval": "hold every site or sequence out in turn: train on the others, predict it; table and figure",
     "drift": "say whether a committed result is that of its code and parameters, and near the run in the workspace",
+    "export": "write a model as one ONNX file that says how to use it, checked against the network before it appears",
+    "import-checkpoint": "make a model folder of a research checkpoint: for infer and export",
     "leakage": "look for seafloor that train, val and test share: copies, close neighbours, overlapping views",
     "pin": "print the digest of a source folder, archive or url, for pull.sources[].sha256",
     "report": "write what a change does to the result as a page for its pull request: base, head, doubt, audit",

@@ -8,14 +8,9 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from reseed.artifacts.table import FLOAT_DECIMALS
 from reseed.classes import CLASSES
-from reseed.errors import ModelError
 from reseed.learn.models import to_unit
-from reseed.learn.patch_set import PatchSet
-from reseed.learn.runtime import reproducible
-
-Probabilities = npt.NDArray[np.float64]
+from reseed.learn.probabilities import Probabilities, softmax
 
 
 def predict_logits(
@@ -43,7 +38,7 @@ def predict_logits(
     network.eval()
     try:
         with torch.inference_mode():
-            for start in _batch_starts(total, batch_size):
+            for start in batch_starts(total, batch_size):
                 chosen = slice(start, start + batch_size)
                 batch = np.array(images[chosen] if rows is None else images[rows[chosen]])
                 output: Tensor = network(to_unit(torch.from_numpy(batch).to(device)))
@@ -72,103 +67,13 @@ def predict_probabilities(
     return softmax(predict_logits(network, images, batch_size, device, rows))
 
 
-def softmax(logits: npt.NDArray[np.float64]) -> Probabilities:
-    """Return exp(z) / sum(exp(z)) by row, rounded to 6 decimals.
+def batch_starts(total: int, batch_size: int) -> Iterator[int]:
+    """Yield where each batch starts, with a progress bar.
 
     Args:
-        logits: (N, 3) float64.
-
-    Raises:
-        ModelError: If a logit is not finite.
-    """
-    broken = np.flatnonzero(~np.isfinite(logits).all(axis=1))
-    if len(broken):
-        raise ModelError(
-            f"the network gives no finite number for {len(broken)} of {len(logits)} patches (first: row {broken[0]}); "
-            "its weights are broken: train again, with a lower train.lr if training diverged"
-        )
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    rounded: Probabilities = np.round(powers / powers.sum(axis=1, keepdims=True), FLOAT_DECIMALS)
-    return rounded
-
-
-def predicted_classes(probabilities: Probabilities) -> npt.NDArray[np.int64]:
-    """Return the index of the highest probability of each row; ties go to the lower index, so to No-Deploy first.
-
-    Args:
-        probabilities: (N, 3) as `predict_probabilities` returns them.
-    """
-    best: npt.NDArray[np.int64] = probabilities.argmax(axis=1).astype(np.int64)
-    return best
-
-
-def predict_patches(
-    network: nn.Module,
-    images: npt.NDArray[np.uint8],
-    patches: PatchSet,
-    batch_size: int,
-    threads: int,
-    device: torch.device,
-) -> list[dict[str, object]]:
-    """Predict every patch exactly once.
-
-    Args:
-        network: Moved to `device`.
-        images: (N, H, W, 3) uint8, in the order of `patches`.
-        patches: What is known of each.
+        total: Patches.
         batch_size: Patches per step.
-        threads: CPU threads; the last decimals depend on it.
-        device: Where to run.
-
-    Returns:
-        N rows of `PATCH_PREDICTIONS`.
-
-    Raises:
-        ModelError: If an output is not a finite number.
     """
-    return prediction_rows(patches, softmax(patch_logits(network, images, batch_size, threads, device)))
-
-
-def patch_logits(
-    network: nn.Module, images: npt.NDArray[np.uint8], batch_size: int, threads: int, device: torch.device
-) -> npt.NDArray[np.float64]:
-    """Run the network over every patch exactly once; arguments as `predict_patches`.
-
-    Returns:
-        (N, 3) float64 logits.
-    """
-    with reproducible(threads, 0, device):
-        return predict_logits(network.to(device), images, batch_size, device)
-
-
-def prediction_rows(patches: PatchSet, probabilities: Probabilities) -> list[dict[str, object]]:
-    """Return the N rows of `PATCH_PREDICTIONS`.
-
-    Args:
-        patches: What is known of each of N patches.
-        probabilities: (N, 3) as `softmax` returns them.
-    """
-    assert len(probabilities) == len(patches.patch_ids) == len(set(patches.patch_ids))  # each exactly once
-    predicted = predicted_classes(probabilities)
-    columns = zip(
-        patches.patch_ids, patches.frame_ids, patches.split, patches.gold_names, probabilities, predicted, strict=True
-    )
-    return [
-        {
-            "patch_id": patch_id,
-            "frame_id": frame_id,
-            "split": split,
-            "gold": gold,
-            "p_no_deploy": row[0],
-            "p_coral": row[1],
-            "p_deploy": row[2],
-            "predicted": CLASSES[best],
-        }
-        for patch_id, frame_id, split, gold, row, best in columns
-    ]
-
-
-def _batch_starts(total: int, batch_size: int) -> Iterator[int]:
     # Shown only where it takes a while: a bar per validation pass would bury the one of training.
     starts = range(0, total, batch_size)
     return iter(tqdm(starts, desc="predict", unit="batch", disable=None, delay=5, leave=False))
