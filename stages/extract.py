@@ -27,9 +27,8 @@ def main(argv: list[str] | None = None) -> None:
     tables = Path("data/catalog")
     frames, pieces = FRAMES.read(tables / "frames.csv"), PIECES.read(tables / "pieces.csv")
     planned = plan(frames, ANNOTATIONS.read(tables / "annotations.csv"), params, pieces)
-    write_patches(
-        out / "patches.npy", cut(planned, Path("data/raw"), params.input_size), planned.n_patches, params.input_size
-    )
+    blocks = cut(planned, Path("data/raw"), params.patch_size, params.input_size)
+    write_patches(out / "patches.npy", blocks, planned.n_patches, params.input_size)
     index = PATCH_INDEX.frame([row for frame in planned.frames for row in frame.index_rows])
     labels = PATCH_LABELS.frame([row for frame in planned.frames for row in frame.labels])
     PATCH_INDEX.write(index, out / "index.csv")

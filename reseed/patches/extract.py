@@ -1,6 +1,7 @@
 """Cutting planned patches out of frames."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from reseed.field.frame_pixels import pieces_of_frames
 from reseed.field.imagery import decode_rgb
 from reseed.field.parallel import ordered_map
 from reseed.params.extract import ExtractParams
+from reseed.patches.frame_path import load_frame_patches
 from reseed.patches.plan import FramePlan, plan_frame
-from reseed.patches.resize import box_patches, grid_patches, resize
+from reseed.patches.resize import box_patches, resize
 
 SMALLER_THAN_PATCH = "smaller_than_patch"
 
@@ -75,12 +77,13 @@ def plan(
     return ExtractPlan(tuple(plans), tuple(quarantined))
 
 
-def cut(planned: ExtractPlan, raw: Path, input_size_px: int) -> Iterator[NDArray[np.uint8]]:
+def cut(planned: ExtractPlan, raw: Path, patch_size_px: int, input_size_px: int) -> Iterator[NDArray[np.uint8]]:
     """Decode the frames in threads and yield the patches of each, in the order of the plan.
 
     Args:
         planned: What to cut.
         raw: Folder that frame ids are relative to.
+        patch_size_px: Target edge of a patch in stored pixels, as planned.
         input_size_px: Edge of a patch as the network sees it.
 
     Yields:
@@ -92,10 +95,13 @@ def cut(planned: ExtractPlan, raw: Path, input_size_px: int) -> Iterator[NDArray
             return np.stack(
                 [_piece(raw / path, box, input_size_px) for path, box in zip(frame.files, frame.boxes, strict=True)]
             )
-        image = _decode(raw / frame.frame_id, frame.width_px, frame.height_px)
+        path, width_px, height_px = raw / frame.frame_id, frame.width_px, frame.height_px
         if frame.grid is None:
-            return box_patches(image, frame.boxes, input_size_px)
-        return grid_patches(image, frame.grid, input_size_px)
+            return box_patches(_decode(path, width_px, height_px), frame.boxes, input_size_px)
+        with _usable(path):
+            found = load_frame_patches(path, patch_size_px, input_size_px, max_pixels=width_px * height_px)
+        _require_dimensions(path, (found.width_px, found.height_px), (width_px, height_px))
+        return found.images
 
     yield from ordered_map(of_one, planned.frames, total=len(planned.frames), unit="frame", what="extract")
 
@@ -106,16 +112,26 @@ def _piece(path: Path, box: NDArray[np.int64], input_size_px: int) -> NDArray[np
 
 
 def _decode(path: Path, width_px: int, height_px: int) -> NDArray[np.uint8]:
-    try:
+    with _usable(path):
         image = decode_rgb(path, max_pixels=width_px * height_px)
+    _require_dimensions(path, (image.shape[1], image.shape[0]), (width_px, height_px))
+    return image
+
+
+@contextmanager
+def _usable(path: Path) -> Iterator[None]:
+    try:
+        yield
     except ImageError as error:
         raise TableError(f"{path}: {error}, but the catalog lists it as usable: `dvc repro -f catalog`") from error
-    if image.shape[:2] != (height_px, width_px):
+
+
+def _require_dimensions(path: Path, found_px: tuple[int, int], catalog_px: tuple[int, int]) -> None:
+    if found_px != catalog_px:
         raise TableError(
-            f"{path}: {image.shape[1]} x {image.shape[0]} px, but the catalog says {width_px} x {height_px}: "
+            f"{path}: {found_px[0]} x {found_px[1]} px, but the catalog says {catalog_px[0]} x {catalog_px[1]}: "
             "`dvc repro -f catalog`"
         )
-    return image
 
 
 def mixed_footprint(planned: ExtractPlan, patch_size_px: int) -> str | None:

@@ -8,24 +8,55 @@ from PIL import Image
 
 from reseed.patches.grid import Grid
 
-RESIZE_RULE: Final = "pillow antialiased bicubic, uint8, whole frame to the grid"
+try:
+    import cykooz_resizer as simd
+except ImportError:  # no wheel for this machine, as on 64-bit ARM Linux: Pillow does the same, more slowly
+    simd = None
+
+RESIZE_RULE: Final = "antialiased bicubic, uint8, whole frame to the grid"
 
 
-def resize(image: NDArray[np.uint8], width_px: int, height_px: int) -> NDArray[np.uint8]:
-    """Resize an image by antialiased bicubic interpolation.
+def resize(
+    image: NDArray[np.uint8], width_px: int, height_px: int, used_px: tuple[float, float] | None = None
+) -> NDArray[np.uint8]:
+    """Resize an image by antialiased bicubic interpolation (Catmull-Rom, a = -1/2).
 
     Args:
         image: (H, W, 3) uint8.
         width_px: New width.
         height_px: New height.
+        used_px: Width and height of the part, from the upper left corner, that becomes the new image; may end inside a
+            pixel. None for all of it.
 
     Returns:
         (height_px, width_px, 3) uint8.
     """
-    return np.asarray(Image.fromarray(image).resize((width_px, height_px), Image.Resampling.BICUBIC))
+    used = (float(image.shape[1]), float(image.shape[0])) if used_px is None else used_px
+    return (_with_pillow if simd is None else _with_simd)(image, width_px, height_px, used)
 
 
-def grid_patches(image: NDArray[np.uint8], grid: Grid, input_size_px: int) -> NDArray[np.uint8]:
+def _with_simd(
+    image: NDArray[np.uint8], width_px: int, height_px: int, used_px: tuple[float, float]
+) -> NDArray[np.uint8]:
+    stored = simd.ImageData(image.shape[1], image.shape[0], simd.PixelType.U8x3, image.tobytes())
+    resized = simd.ImageData(width_px, height_px, simd.PixelType.U8x3)
+    options = simd.ResizeOptions(
+        resize_alg=simd.ResizeAlg.convolution(simd.FilterType.catmull_rom), crop_box=simd.CropBox(0.0, 0.0, *used_px)
+    )
+    simd.Resizer().resize(stored, resized, options)
+    return np.frombuffer(resized.get_buffer(), np.uint8).reshape(height_px, width_px, 3)
+
+
+def _with_pillow(
+    image: NDArray[np.uint8], width_px: int, height_px: int, used_px: tuple[float, float]
+) -> NDArray[np.uint8]:
+    picture = Image.fromarray(image)
+    return np.asarray(picture.resize((width_px, height_px), Image.Resampling.BICUBIC, box=(0.0, 0.0, *used_px)))
+
+
+def grid_patches(
+    image: NDArray[np.uint8], grid: Grid, input_size_px: int, used_px: tuple[float, float] | None = None
+) -> NDArray[np.uint8]:
     """Cut a frame into its grid of patches at the size the network sees.
 
     The frame is resized once to (rows * input_size, cols * input_size) and then only viewed as patches. Patch borders
@@ -35,11 +66,12 @@ def grid_patches(image: NDArray[np.uint8], grid: Grid, input_size_px: int) -> ND
         image: (H, W, 3) uint8.
         grid: Rows and columns.
         input_size_px: Edge of a patch as the network sees it.
+        used_px: As for `resize`.
 
     Returns:
         (rows * cols, input_size, input_size, 3) uint8, row by row.
     """
-    whole = resize(image, grid.cols * input_size_px, grid.rows * input_size_px)
+    whole = resize(image, grid.cols * input_size_px, grid.rows * input_size_px, used_px)
     tiles = whole.reshape(grid.rows, input_size_px, grid.cols, input_size_px, 3).swapaxes(1, 2)
     return tiles.reshape(grid.n_patches, input_size_px, input_size_px, 3)
 

@@ -53,7 +53,7 @@ def test_points(name: str, images: int, points: dict[str, int], dropped: int) ->
     assert part["labels"]["annotation_mapped_to_null_dropped"] == dropped
     planned = plan(catalog.frames, catalog.annotations, EXTRACT.model_copy(update={"patch_size": 224}), catalog.pieces)
     first = type(planned)(planned.frames[:1], ())
-    (patches,) = cut(first, Path(FOLDER), 32)
+    (patches,) = cut(first, Path(FOLDER), 224, 32)
     assert planned.n_patches == sum(points.values())
     assert patches.shape == (len(planned.frames[0].boxes), 32, 32, 3)
     assert patches.std(axis=(1, 2, 3)).min() > 0
@@ -109,7 +109,7 @@ def test_patches_cut_beforehand_are_used_as_they_are(survey: Catalog, tmp_path: 
     source = tmp_path / "release/Evaluation/Patches"
     catalog = build_catalog([_source("Patches", "auto")], source.parent, catalog_params(max_pixels=10**8))
     planned = plan(catalog.frames, catalog.annotations, EXTRACT, catalog.pieces)
-    (patches,) = cut(planned, source.parent, 95)
+    (patches,) = cut(planned, source.parent, EXTRACT.patch_size, 95)
     assert (catalog.frames["width_px"].iloc[0], catalog.frames["height_px"].iloc[0]) == (664, 380)
     assert planned.frames[0].boxes.tolist() == [
         box for at, box in enumerate(tile_boxes(664, 380, GRID).tolist()) if at != 5
@@ -120,7 +120,7 @@ def test_patches_cut_beforehand_are_used_as_they_are(survey: Catalog, tmp_path: 
                 f"r{row.row:03d}c{row.col:03d}"
             )
             expected = np.asarray(image.convert("RGB").resize((95, 95), Image.Resampling.BICUBIC))
-            assert np.array_equal(patches[index], expected)
+            assert np.abs(patches[index].astype(int) - expected).max() <= 2  # one rounds between the two passes
 
 
 def _rebuild_release(survey: Catalog, root: Path, frames: int = 34) -> None:

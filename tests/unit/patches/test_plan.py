@@ -73,14 +73,14 @@ def test_pieces_are_cut_from_their_own_files(tmp_path: Path) -> None:
     for name, value in (("0_1", 10), ("1_0", 200)):
         Image.new("RGB", (10, 10), (value, 0, 0)).save(tmp_path / f"s/{name}.png")
     planned = plan(FRAMES.frame([frame(20, 20)]), said(), PARAMS, pieces((1, 0), (0, 1)))
-    (patches,) = cut(planned, tmp_path, 32)
+    (patches,) = cut(planned, tmp_path, 8, 32)
     assert patches.shape == (2, 32, 32, 3)
     assert [int(patch[..., 0].mean()) for patch in patches] == [10, 200]
     assert "2 patches were cut before they came here, with edges of 10 to 10 px" in str(cut_beforehand(planned, 8))
     assert mixed_footprint(planned, 8) is None
     Image.new("RGB", (9, 10)).save(tmp_path / "s/1_0.png")
     with pytest.raises(TableError, match="9 x 10 px, but the catalog says 10 x 10"):
-        list(cut(planned, tmp_path, 32))
+        list(cut(planned, tmp_path, 8, 32))
 
 
 def test_points_become_squares_around_them() -> None:
