@@ -16,11 +16,11 @@ from reseed.field.parallel import usable_cores
 from reseed.infer.deciding import Rule
 from reseed.infer.frame_list import common_root, find_frames
 from reseed.infer.geotags import Logs
-from reseed.infer.gold import GoldLabels, read_gold
+from reseed.infer.gold import read_gold
 from reseed.infer.leaflet import read_leaflet
-from reseed.infer.outcome import Outcome, write_outcome
+from reseed.infer.outcome import Outcome, frames_text, write_outcome
 from reseed.infer.run_folder import RunIdentity, enter, locked
-from reseed.infer.running import Progress, run as decide_all
+from reseed.infer.running import Progress, decide_all
 from reseed.infer.sources import ListSource, Source, WatchedFolders
 from reseed.infer.tables import BAD_FILE, MAP_FILE, SKIPPED_FILE, take_up
 from reseed.learn.engine import AUTO, ENGINES, Engine, open_engine
@@ -48,7 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--engine", choices=ENGINES, default=AUTO, help="what runs the network; default: %(default)s")
     parser.add_argument("--device", default="cpu", metavar="D", help="cpu, cuda, mps or auto; default: %(default)s")
     parser.add_argument("--threads", type=int, metavar="N", help="cores to use; default: all")
-    parser.add_argument("--gold", type=Path, metavar="FILE", help="CSV with frame and label, to stand beside on the map")
+    parser.add_argument(
+        "--gold", type=Path, metavar="FILE", help="CSV with frame and label, to stand beside on the map"
+    )
     parser.add_argument("--title", metavar="TEXT", help="of the map; default: the name of the folder")
     watch = parser.add_argument_group("a folder that is still being written")
     watch.add_argument("--watch", action="store_true", help="wait for more frames until Ctrl-C")
@@ -82,9 +84,7 @@ def run(args: argparse.Namespace) -> int:
         else:
             waiting = [frame for frame in listed.frames if frame.name not in done]
             total, source = len(waiting), ListSource(waiting)
-        progress = decide_all(
-            source, rule, logs, args.out, workers=workers, ahead=not args.drop_late, total=total
-        )
+        progress = decide_all(source, rule, logs, args.out, workers=workers, ahead=not args.drop_late, total=total)
         outcome = write_outcome(
             args.out, root, gold, title=args.title or root.name, alpha=rule.alpha_text, model=_model_line(args, rule)
         )
@@ -130,8 +130,8 @@ def _rule(engine: Engine, args: argparse.Namespace) -> Rule:
     patch_size_px = args.patch_size or facts.patch_size_px
     if patch_size_px != facts.patch_size_px:
         sys.stderr.write(
-            f"note: patches of {patch_size_px} px, but the model was trained on {facts.patch_size_px} px; right only if "
-            "a patch then shows as much seafloor as in training\n"
+            f"note: patches of {patch_size_px} px, but the model was trained on {facts.patch_size_px} px; right "
+            "only if a patch then shows as much seafloor as in training\n"
         )
     return Rule(engine, patch_size_px, _alpha(text), text)
 
@@ -156,7 +156,7 @@ def _identity(rule: Rule, root: Path) -> RunIdentity:
         input_size_px=facts.input_size_px,
         resize=facts.resize,
         decode=facts.decode,
-        alpha=str(rule.alpha),
+        alpha=repr(float(rule.alpha)),
     )
 
 
@@ -179,17 +179,21 @@ def _report(
     before: int,
 ) -> list[str]:
     speed = progress.decided / progress.seconds if progress.seconds else 0.0
-    lines = [f"{progress.decided} frames decided in {progress.seconds:.1f} s ({speed:.1f} frames/s), {before} before"]
+    lines = [
+        f"{frames_text(progress.decided)} decided in {progress.seconds:.1f} s ({speed:.1f} frames/s), {before} before"
+    ]
     lines[0] = lines[0] if before else lines[0].removesuffix(", 0 before")
     lines.append(f"{outcome.n_deploy} of {outcome.n_frames}: {DEPLOY} at alpha {rule.alpha_text}")
     if outcome.unusable:
-        lines.append(f"{outcome.unusable.total()} frames cannot be used ({_listed(outcome.unusable)}): {args.out / BAD_FILE}")
+        lines.append(
+            f"{frames_text(outcome.unusable.total())} unusable ({_listed(outcome.unusable)}): {args.out / BAD_FILE}"
+        )
     if progress.skipped:
-        lines.append(f"{progress.skipped} frames passed over for newer ones: {args.out / SKIPPED_FILE}")
+        lines.append(f"{frames_text(progress.skipped)} passed over for newer ones: {args.out / SKIPPED_FILE}")
     if outcome.unplaced:
-        lines.append(f"{outcome.unplaced} frames have no position: in the tables, not on the map")
+        lines.append(f"{frames_text(outcome.unplaced)} without a position: in the tables, not on the map")
     if ignored:
-        lines.append(f"{ignored} files are no image by their name")
+        lines.append(f"left alone, no image by its name: {ignored} file{'' if ignored == 1 else 's'}")
     lines += [f"log left out: {said}" for said in logs.broken.values()]
     if outcome.thumbnails_every > 1:
         lines.append(f"thumbnails on every {outcome.thumbnails_every}th frame of the map")

@@ -164,9 +164,7 @@ def thumbnail_row(decided: Decided) -> dict[str, object]:
 
 
 def _probabilities(row: Sequence[float]) -> dict[str, object]:
-    return {
-        name: fixed(value, 6) for name, value in zip(("p_no_deploy", "p_coral", "p_deploy"), row, strict=True)
-    }
+    return {name: fixed(value, 6) for name, value in zip(("p_no_deploy", "p_coral", "p_deploy"), row, strict=True)}
 
 
 def _load(frame: Frame, rule: Rule) -> FramePatches:

@@ -130,7 +130,7 @@ def _is_hidden(folder: str) -> bool:
 
 def _images_in(folder: Path, out: Path) -> tuple[list[Path], int]:
     with explained(folder, "read"):
-        os.listdir(folder)  # os.walk says nothing of a folder that it may not open
+        next(folder.iterdir(), None)  # os.walk says nothing of a folder that it may not open
     found = list(walk_images(folder, out))
     images = [path for path, is_image in found if is_image]
     return images, len(found) - len(images)

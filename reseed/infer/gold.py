@@ -22,7 +22,8 @@ class GoldLabels:
             said = self._labels.setdefault(parts, (row, label))
             if said[1] != label:
                 raise TableError(
-                    f"{row.where}: {path} is {label}, but {said[0].where} says {said[1]}; give the table of one annotator"
+                    f"{row.where}: {path} is {label}, but {said[0].where} says {said[1]}; "
+                    "give the table of one annotator"
                 )
 
     def of_frames(self, frames: Iterable[str], root: Path) -> dict[str, str]:
@@ -48,7 +49,8 @@ class GoldLabels:
                     row, label = self._labels[key]
                     if key in meant:
                         raise TableError(
-                            f"{row.where}: {'/'.join(key)} may be {meant[key]} or {frame}; write the path with its folder"
+                            f"{row.where}: {'/'.join(key)} may be {meant[key]} or {frame}; "
+                            "write the path with its folder"
                         )
                     meant[key], found[frame] = frame, label
                     break

@@ -39,7 +39,9 @@ def read_leaflet() -> Leaflet:
         script = (folder / "leaflet.js").read_text(encoding="utf-8")
         style = _PICTURE.sub(lambda found: _inside(folder / found[1]), (folder / "leaflet.css").read_text("utf-8"))
     except (PackageNotFoundError, OSError) as error:
-        raise ReseedError(f"map.html needs the package {_PACKAGE} ({error}); pip install -r requirements.txt") from error
+        raise ReseedError(
+            f"map.html needs the package {_PACKAGE} ({error}); pip install -r requirements.txt"
+        ) from error
     return Leaflet(re.sub(r"//# sourceMappingURL=.*", "", script), style)
 
 

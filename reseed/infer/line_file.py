@@ -25,10 +25,14 @@ class LineFile:
         self.path = path
         self._columns = tuple(columns)
         with writing(path):
-            # Kept open for the whole run; `close` ends it.
-            self._file = path.open("a", encoding="utf-8", newline="")
-            if self._file.tell() == 0:
-                self._put([self._columns])
+            # Unbuffered: a row that could not be written must not be written later. `close` closes it.
+            self._file = path.open("ab", buffering=0)
+        try:
+            if path.stat().st_size == 0:
+                self.append([dict(zip(self._columns, self._columns, strict=True))])
+        except BaseException:
+            self.close()
+            raise
 
     def append(self, rows: Sequence[Mapping[str, object]]) -> None:
         """Write rows, complete or not at all as far as this process is concerned.
@@ -52,8 +56,9 @@ class LineFile:
     def _put(self, rows: Sequence[Sequence[object]]) -> None:
         text = io.StringIO(newline="")
         csv.writer(text, lineterminator="\n").writerows(rows)
-        self._file.write(text.getvalue())
-        self._file.flush()
+        left = memoryview(text.getvalue().encode("utf-8"))
+        while left:
+            left = left[self._file.write(left) or 0 :]
 
 
 def read_lines(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:

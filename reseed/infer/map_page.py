@@ -118,7 +118,11 @@ def page_data(
         "model": story.model,
         "remarks": [*story.remarks, *([f"Thumbnails: every {every}th frame, to keep the page small."] * (every > 1))],
         "classes": [{"name": name, "colour": CLASS_COLOURS[name]} for name in CLASSES],
-        "colours": {"deploy": CLASS_COLOURS[DEPLOY], "noDeploy": CLASS_COLOURS[NO_DEPLOY], "coral": CLASS_COLOURS[CORAL]},
+        "colours": {
+            "deploy": CLASS_COLOURS[DEPLOY],
+            "noDeploy": CLASS_COLOURS[NO_DEPLOY],
+            "coral": CLASS_COLOURS[CORAL],
+        },
         "nFrames": len(rows),
         "nDeploy": sum(row.decision == DEPLOY for row in rows),
         "gold": {"known": len(known), "same": sum(row.decision == gold[row.frame] for row in known)},

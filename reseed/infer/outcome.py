@@ -37,9 +37,7 @@ class Outcome:
     thumbnails_every: int
 
 
-def write_outcome(
-    out: Path, root: Path, gold: GoldLabels | None, *, title: str, alpha: str, model: str
-) -> Outcome:
+def write_outcome(out: Path, root: Path, gold: GoldLabels | None, *, title: str, alpha: str, model: str) -> Outcome:
     """Write `track.geojson` and `map.html` from the tables of a run.
 
     Args:
@@ -59,16 +57,17 @@ def write_outcome(
     write_geojson(out / TRACK_FILE, geojson(rows, root.name, alpha, known))
     remarks = []
     if unplaced:
-        remarks.append(f"{_frames(unplaced)} without a position: in the strips, not on the map.")
+        remarks.append(f"{frames_text(unplaced)} without a position: in the strips, not on the map.")
     if unusable:
         reasons = ", ".join(f"{reason} {number}" for reason, number in sorted(unusable.items()))
-        remarks.append(f"{_frames(unusable.total())} that cannot be used: {reasons}.")
+        remarks.append(f"{frames_text(unusable.total())} that cannot be used: {reasons}.")
     if skipped:
-        remarks.append(f"{_frames(skipped)} passed over for newer ones.")
+        remarks.append(f"{frames_text(skipped)} passed over for newer ones.")
     story = Story(title, root.name, alpha, model, tuple(remarks))
     every = write_map(out, out / MAP_FILE, story, rows, read_classes(out), known)
     return Outcome(len(rows), sum(row.decision == DEPLOY for row in rows), unplaced, unusable, every)
 
 
-def _frames(number: int) -> str:
-    return f"{number} frame" if number == 1 else f"{number:,} frames"
+def frames_text(number: int) -> str:
+    """Return a number of frames in words: `1 frame`, `2,000 frames`."""
+    return "1 frame" if number == 1 else f"{number:,} frames"

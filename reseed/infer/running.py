@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 from tqdm import tqdm
 
@@ -61,7 +61,8 @@ class Tables:
     """The tables of a run, open for appending.
 
     Args:
-        out: Folder of the run. What a former start left of unusable and skipped frames is dropped: both are tried again.
+        out: Folder of the run. What a former start left of unusable and skipped frames is dropped: both
+            are tried again.
     """
 
     def __init__(self, out: Path) -> None:
@@ -96,7 +97,7 @@ class Tables:
             table.close()
 
 
-def run(
+def decide_all(
     source: Source, rule: Rule, logs: Logs, out: Path, *, workers: int, ahead: bool, total: int | None
 ) -> Progress:
     """Decide every frame of a source.
@@ -119,9 +120,7 @@ def run(
     Raises:
         ReseedError: If a table cannot be written, a log is broken, or the network gives no numbers.
     """
-    progress, began = Progress(), time.monotonic()
-    most = workers * (1 + _AHEAD) if ahead else workers
-    waiting: deque[Future[Decided | Unusable]] = deque()
+    began = time.monotonic()
     with ExitStack() as stack:
         stop = stack.enter_context(_stop_on_signal())
         stack.enter_context(_quiet_pillow())
@@ -129,54 +128,70 @@ def run(
         stack.callback(tables.close)
         bar = stack.enter_context(tqdm(total=total, unit="frame", desc="infer", disable=None))
         pool = stack.enter_context(ThreadPoolExecutor(workers, thread_name_prefix="infer"))
-        stack.callback(lambda: [future.cancel() for future in waiting])  # an error: start nothing more
-        while True:
-            while len(waiting) < most and not stop.is_set() and (frame := source.take()) is not None:
-                waiting.append(pool.submit(decide, frame, rule))
-            _note_skipped(source, tables, progress)
-            if waiting:
-                _take_result(waiting, source, tables, logs, rule, progress, bar)
-            elif stop.is_set() or source.exhausted():
-                break
-            else:
-                stop.wait(POLL_S)
-        progress.stopped = stop.is_set() and not source.exhausted()
+        running = _Running(source, rule, logs, tables, bar, stop)
+        stack.callback(running.cancel)  # an error: start nothing more
+        running.go(pool, most=workers * (1 + _AHEAD) if ahead else workers)
         tables.sync()
+    progress = running.progress
+    progress.stopped = stop.is_set() and not source.exhausted()
     progress.seconds = time.monotonic() - began
     return progress
 
 
-def _take_result(
-    waiting: deque[Future[Decided | Unusable]],
-    source: Source,
-    tables: Tables,
-    logs: Logs,
-    rule: Rule,
-    progress: Progress,
-    bar: "tqdm[None]",
-) -> None:
-    try:
-        result = waiting[0].result(timeout=POLL_S)  # a folder that is watched wants a look in between
-    except NotYet:
-        return
-    waiting.popleft()
-    if isinstance(result, Decided):
-        tables.add(result, logs, rule.alpha_text)
-        progress.decided += 1
-    elif source.give_back(result.frame):
-        return
-    else:
-        tables.bad.append([_bad_row(result)])
-        progress.bad += 1
-        bar.set_postfix_str(f"{progress.bad} unusable")
-    bar.update()
+class _Running:
+    """The loop between source, workers and tables; all but the deciding happens in the thread that calls it."""
 
+    def __init__(
+        self, source: Source, rule: Rule, logs: Logs, tables: Tables, bar: "tqdm[Any]", stop: threading.Event
+    ) -> None:
+        self._source, self._rule, self._logs = source, rule, logs
+        self._tables, self._bar, self._stop = tables, bar, stop
+        self._waiting: deque[Future[Decided | Unusable]] = deque()
+        self.progress = Progress()
 
-def _note_skipped(source: Source, tables: Tables, progress: Progress) -> None:
-    passed = source.passed_over()
-    if passed:
-        tables.skipped.append([{"frame": old.name, "newer_frame": newer.name} for old, newer in passed])
-        progress.skipped += len(passed)
+    def go(self, pool: ThreadPoolExecutor, most: int) -> None:
+        """Go on until there are no more frames, or to stop was asked and the frames under way are done."""
+        while True:
+            while len(self._waiting) < most and not self._stop.is_set():
+                frame = self._source.take()
+                if frame is None:
+                    break
+                self._waiting.append(pool.submit(decide, frame, self._rule))
+            self._note_skipped()
+            if self._waiting:
+                self._await_first()
+            elif self._stop.is_set() or self._source.exhausted():
+                return
+            else:
+                self._stop.wait(POLL_S)
+
+    def cancel(self) -> None:
+        """Let no frame begin that nobody waits for."""
+        for future in self._waiting:
+            future.cancel()
+
+    def _await_first(self) -> None:
+        try:
+            result = self._waiting[0].result(timeout=POLL_S)  # a folder that is watched wants a look in between
+        except NotYet:
+            return
+        self._waiting.popleft()
+        if isinstance(result, Decided):
+            self._tables.add(result, self._logs, self._rule.alpha_text)
+            self.progress.decided += 1
+        elif self._source.give_back(result.frame):
+            return
+        else:
+            self._tables.bad.append([_bad_row(result)])
+            self.progress.bad += 1
+            self._bar.set_postfix_str(f"{self.progress.bad} unusable")
+        self._bar.update()
+
+    def _note_skipped(self) -> None:
+        passed = self._source.passed_over()
+        if passed:
+            self._tables.skipped.append([{"frame": old.name, "newer_frame": newer.name} for old, newer in passed])
+            self.progress.skipped += len(passed)
 
 
 def _bad_row(result: Unusable) -> dict[str, object]:

@@ -109,6 +109,7 @@ class WatchedFolders:
         self._files: dict[Path, _File] = {}
         self._arriving: set[Path] = set()
         self._passed: list[tuple[Frame, Frame]] = []
+        self._over = False
         self._active_at = clock()
         self._looked_at = self._active_at - POLL_S
 
@@ -119,8 +120,9 @@ class WatchedFolders:
 
     def take(self) -> Frame | None:
         """Return a complete frame: the first in order of capture, or the newest."""
-        if self._clock() - self._looked_at >= POLL_S:
+        if not self._over and self._clock() - self._looked_at >= POLL_S:
             self._look()
+            self._over = self._idle_end_s is not None and self._clock() - self._active_at > self._idle_end_s
         ready = [path for path in self._arriving if self._is_ready(self._files[path])]
         if not ready:
             return None
@@ -137,12 +139,12 @@ class WatchedFolders:
 
     def exhausted(self) -> bool:
         """Whether nothing has changed for long enough, and nothing waits."""
-        return self._is_over() and not self._arriving
+        return self._over and not self._arriving
 
     def give_back(self, frame: Frame) -> bool:
         """Wait for the rest of a frame, unless it has not changed for long."""
         file = self._files[frame.path]
-        if self._is_over() or self._quiet_s(file) >= PATIENCE_S:
+        if self._over or self._quiet_s(file) >= PATIENCE_S:
             return False
         file.tried = True
         self._arriving.add(frame.path)
@@ -156,14 +158,11 @@ class WatchedFolders:
     def _age(self, path: Path) -> tuple[int, tuple[str, str]]:
         return self._files[path].stat[1], self._files[path].frame.order
 
-    def _is_over(self) -> bool:
-        return self._idle_end_s is not None and self._clock() - self._active_at > self._idle_end_s
-
     def _quiet_s(self, file: _File) -> float:
         return self._clock() - file.changed_at
 
     def _is_ready(self, file: _File) -> bool:
-        if self._is_over():
+        if self._over:
             return True  # what is not whole now never will be
         if file.tried or not file.stat[0]:
             return self._quiet_s(file) >= PATIENCE_S

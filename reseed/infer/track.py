@@ -58,7 +58,7 @@ def geojson(rows: Sequence[FrameRow], alone: str, alpha: str, gold: Mapping[str,
     for sequence, members in by_sequence(rows, alone).items():
         lines = [part for way in stretches(members) if len(way) > 1 for part in cut_at_antimeridian(way)]
         if lines:
-            shape = {"type": "MultiLineString", "coordinates": lines}
+            shape: dict[str, Any] = {"type": "MultiLineString", "coordinates": lines}
             if len(lines) == 1:
                 shape = {"type": "LineString", "coordinates": lines[0]}
             about = {"kind": "track", "sequence": sequence, "n_frames": len(members)}

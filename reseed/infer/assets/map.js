@@ -5,8 +5,8 @@
   const state = { colour: "decision", gold: false, grid: true, shown: null };
   const PIE_PX = 34; // diameter of what stands for sequences that are too small to see
   const SMALL_PX = 46; // a sequence of less extent is drawn as one
-  const LABELS_MOST = 30;
   const MAX_ZOOM = 24;
+  const CLOSE_ZOOM = 23; // frames a decimetre apart stand apart
 
   const make = (tag, className, text) => {
     const node = document.createElement(tag);
@@ -142,13 +142,15 @@
   const map = L.map("map", { preferCanvas: true, maxZoom: MAX_ZOOM, zoomSnap: 0.5, worldCopyJump: false });
   map.attributionControl.setPrefix("Leaflet");
   L.control.scale({ imperial: false, maxWidth: 160 }).addTo(map);
+  map.createPane("net").style.zIndex = 250; // below every frame
+  map.getPane("net").style.pointerEvents = "none";
   const net = L.layerGroup().addTo(map);
   const lines = L.layerGroup().addTo(map);
   const rings = L.layerGroup().addTo(map);
   const points = L.layerGroup().addTo(map);
   const pies = L.layerGroup().addTo(map);
 
-  const goTo = (bounds) => map.fitBounds(bounds, { padding: [50, 50], maxZoom: 22 });
+  const goTo = (bounds) => map.fitBounds(bounds, { padding: [50, 50], maxZoom: CLOSE_ZOOM });
 
   const niceStep = (degrees) => {
     const power = 10 ** Math.floor(Math.log10(degrees));
@@ -160,15 +162,16 @@
     const view = map.getBounds();
     const step = niceStep(((view.getEast() - view.getWest()) * 150) / map.getSize().x);
     const decimals = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
-    const line = { color: "#cbd6dd", weight: 1, interactive: false };
+    const line = { color: "#cbd6dd", weight: 1, interactive: false, pane: "net" };
     const label = (at, text, anchor) => {
       const node = make("span", "degree", text);
       net.addLayer(
-        L.marker(at, { interactive: false, keyboard: false, icon: L.divIcon({ className: "", html: node, iconSize: [0, 0], iconAnchor: anchor }) })
+        L.marker(at, { interactive: false, keyboard: false, pane: "net", icon: L.divIcon({ className: "", html: node, iconSize: [0, 0], iconAnchor: anchor }) })
       );
     };
     for (let i = Math.ceil(view.getWest() / step); i * step <= view.getEast(); i += 1) {
       net.addLayer(L.polyline([[view.getSouth(), i * step], [view.getNorth(), i * step]], line));
+      if (map.latLngToContainerPoint([view.getNorth(), i * step]).x < 48) continue; // under the zoom buttons
       const east = wrapped(i * step);
       label([view.getNorth(), i * step], `${Math.abs(east).toFixed(decimals)}° ${east < 0 ? "W" : "E"}`, [-3, -2]);
     }
@@ -211,26 +214,43 @@
     });
     return { groups, open };
   };
-  const pieOf = (group, labelled) => {
+  // Each label on the side where it meets neither the edge nor another label, else none: the disc has a tooltip.
+  const labelSide = (group, text, taken) => {
+    const at = map.layerPointToContainerPoint(group.middle);
+    const width = 8 * text.length;
+    const size = map.getSize();
+    for (const side of at.x > 0.6 * size.x ? ["left", "right"] : ["right", "left"]) {
+      const left = side === "right" ? at.x + PIE_PX / 2 : at.x - PIE_PX / 2 - width;
+      const box = L.bounds([left, at.y - 9], [left + width, at.y + 9]);
+      if (left > 0 && left + width < size.x && !taken.some((other) => other.intersects(box))) {
+        taken.push(box);
+        return side;
+      }
+    }
+    return "";
+  };
+  const pieOf = (group, taken) => {
     const all = group.members.flatMap((sequence) => sequence.frames);
     const nDeploy = all.filter((frame) => frame.yes).length;
     const cover = all.reduce((sum, frame) => sum + frame.cover, 0) / all.length;
-    const box = make("div");
+    const box = make("div", "pie-box");
     const disc = make("div", "pie");
     const share = (360 * nDeploy) / all.length;
     disc.style.background =
       state.colour === "coral"
         ? coverColour(cover)
         : `conic-gradient(${data.colours.deploy} 0 ${share}deg, ${data.colours.noDeploy} ${share}deg)`;
-    const name = group.members.length === 1 ? group.members[0].name : `${group.members.length} sequences`;
+    const more = group.members.length - 1;
+    const name = group.members[0].name + (more ? ` and ${more} more` : "");
     const says = state.colour === "coral" ? `${percent(cover)} Coral` : `${nDeploy} of ${all.length} Deploy`;
     box.append(disc);
-    if (labelled) box.append(make("span", "pie-label", `${name}: ${says}`));
+    const side = labelSide(group, `${name}: ${says}`, taken);
+    if (side) box.append(make("span", `pie-label ${side}`, `${name}: ${says}`));
     const bounds = group.members.reduce((sum, sequence) => sum.extend(sequence.bounds), L.latLngBounds([]));
     const icon = L.divIcon({ className: "", html: box, iconSize: [PIE_PX, PIE_PX] });
     const marker = L.marker(map.layerPointToLatLng(group.middle), { icon, title: `${name}: ${says}`, alt: name });
     marker.on("click", () => {
-      const zoom = Math.min(22, map.getBoundsZoom(bounds));
+      const zoom = Math.min(CLOSE_ZOOM, map.getBoundsZoom(bounds));
       if (zoom > map.getZoom() + 0.25) goTo(bounds); // else nothing would part: many frames at one fix
       else show(group.members.flatMap((sequence) => sequence.placed)[0]);
     });
@@ -239,7 +259,11 @@
   const draw = () => {
     const { groups, open } = gather();
     [lines, rings, points, pies].forEach((layer) => layer.clearLayers());
-    groups.forEach((group) => pies.addLayer(pieOf(group, groups.length <= LABELS_MOST)));
+    const taken = groups.map(({ middle }) => {
+      const at = map.layerPointToContainerPoint(middle);
+      return L.bounds(at.subtract([PIE_PX / 2 - 1, PIE_PX / 2 - 1]), at.add([PIE_PX / 2 - 1, PIE_PX / 2 - 1]));
+    });
+    groups.forEach((group) => pies.addLayer(pieOf(group, taken)));
     open.forEach((sequence) => {
       lines.addLayer(sequence.line);
       sequence.placed.forEach((frame) => {
@@ -273,8 +297,8 @@
       box.append(image);
     } else {
       box.append(make("div", "nothing", "no thumbnail of this frame"));
-      box.style.aspectRatio = `${frame.cols} / ${frame.rows}`;
     }
+    box.style.aspectRatio = `${frame.cols} / ${frame.rows}`; // known before the picture is, so that the popup fits
     const grid = make("div", "patches");
     grid.style.gridTemplate = `repeat(${frame.rows}, 1fr) / repeat(${frame.cols}, 1fr)`;
     grid.hidden = !state.grid;
@@ -283,7 +307,7 @@
       const { name, colour } = data.classes[Number(digit)];
       const cell = make("i");
       cell.style.borderColor = colour;
-      cell.style.background = `${colour}${digit === "0" ? "30" : "66"}`;
+      cell.style.background = `${colour}${digit === "0" ? "26" : "4d"}`;
       cell.title = `row ${Math.floor(i / frame.cols)}, column ${i % frame.cols}: ${name}`;
       grid.append(cell);
     });
@@ -332,7 +356,7 @@
     box.append(make("p", "", facts.join(" · ")), make("p", "file", frame.name));
     return box;
   };
-  const popup = L.popup({ maxWidth: 380, minWidth: 336, autoPanPadding: [12, 12] });
+  const popup = L.popup({ maxWidth: 340, minWidth: 336, autoPanPadding: [12, 12] });
   const hide = () => {
     byId("card").hidden = true;
     if (state.shown) {
@@ -343,7 +367,7 @@
   const show = (frame) => {
     const small = frame.at && gather().groups.some((group) => group.members.includes(frame.sequence));
     if (small && map.getBoundsZoom(frame.sequence.bounds) > map.getZoom() + 0.25) {
-      map.fitBounds(frame.sequence.bounds, { padding: [50, 50], maxZoom: 22, animate: false });
+      map.fitBounds(frame.sequence.bounds, { padding: [50, 50], maxZoom: CLOSE_ZOOM, animate: false });
     }
     const card = byId("card");
     state.shown = frame;
@@ -378,14 +402,23 @@
     draw();
   });
 
+  byId("whole").hidden = !placed.length;
   if (placed.length) {
-    goTo(L.latLngBounds(placed.map((frame) => frame.at)));
+    const whole = L.latLngBounds(placed.map((frame) => frame.at));
+    byId("whole").addEventListener("click", () => {
+      map.closePopup();
+      goTo(whole);
+    });
+    goTo(whole);
   } else {
     map.setView([0, 0], 2);
     byId("map").append(make("div", "empty", "No frame has a position. The strips at the side show every frame: click one."));
   }
   map.on("zoomend", draw);
-  map.on("moveend", drawNet);
+  map.on("moveend", () => {
+    drawNet();
+    if (pies.getLayers().length) draw(); // labels keep away from the edge
+  });
   map.on("resize", drawStrips);
   draw();
   drawNet();
