@@ -77,7 +77,7 @@
       const ramp = make("i", "ramp");
       ramp.style.background = `linear-gradient(to right, ${coverColour(0)}, ${coverColour(coverEnd)})`;
       const node = make("span", "key");
-      node.append(make("span", "", "0"), ramp, make("span", "", `${Math.round(100 * coverEnd)} % of patches Coral`));
+      node.append(make("span", "", "0"), ramp, make("span", "", `${Math.round(100 * coverEnd)} % of patches`));
       legend.append(node);
     } else {
       legend.append(key(data.colours.deploy, "Deploy"), key(data.colours.noDeploy, "No-Deploy"));
@@ -219,9 +219,16 @@
     const at = map.layerPointToContainerPoint(group.middle);
     const width = 8 * text.length;
     const size = map.getSize();
-    for (const side of at.x > 0.6 * size.x ? ["left", "right"] : ["right", "left"]) {
-      const left = side === "right" ? at.x + PIE_PX / 2 : at.x - PIE_PX / 2 - width;
-      const box = L.bounds([left, at.y - 9], [left + width, at.y + 9]);
+    const reach = PIE_PX / 2;
+    const corners = {
+      right: [at.x + reach, at.y - 9],
+      left: [at.x - reach - width, at.y - 9],
+      above: [at.x - width / 2, at.y - reach - 20],
+      below: [at.x - width / 2, at.y + reach + 2],
+    };
+    for (const side of at.x > 0.6 * size.x ? ["left", "right", "above", "below"] : ["right", "left", "above", "below"]) {
+      const [left, top] = corners[side];
+      const box = L.bounds([left, top], [left + width, top + 18]);
       if (left > 0 && left + width < size.x && !taken.some((other) => other.intersects(box))) {
         taken.push(box);
         return side;

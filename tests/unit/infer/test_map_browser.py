@@ -122,7 +122,7 @@ def test_layers_change_the_colours(browser: Page, tmp_path: Path) -> None:
     # Cover runs from 0 of 8 to 5 of 8, the scale to 70 %: the palest, and 62.5 / 70 of the way to the full colour.
     assert fill(shown, 0) == "rgb(255,247,240)"
     assert fill(shown, 5) == "rgb(218,110,26)"
-    assert "70 % of patches Coral" in text(shown, "#legend")
+    assert "70 % of patches" in text(shown, "#legend")
     rings = "reseed.frames.filter((frame) => frame.ring && frame.ring._map).length"
     assert shown.run(rings) == 0
     shown.click_on("#gold")
