@@ -4,6 +4,7 @@ Inside the graph: the channel order of stored images, normalisation, the network
 the decision of the frame that the patches make up.
 """
 
+import copy
 import io
 import warnings
 from fractions import Fraction
@@ -23,6 +24,7 @@ from reseed.learn.probabilities import PROBABILITY_DECIMALS
 
 PATCH_OUTPUTS: Final = (LOGITS, "probabilities", "classes")
 FRAME_OUTPUTS: Final = ("n_patches", "deploy_count", "coral_count", "deploy_ratio", "deploy")
+SYNTHETIC: Final = "rendered frames: its answers mean nothing in the field"
 _OPSET: Final = 17  # the oldest that has all operators used here: runtimes on boats are old
 
 
@@ -34,10 +36,18 @@ class Exported(nn.Module):
         alpha: Threshold, None to leave the decision out.
     """
 
+    mean_level: Tensor
+
     def __init__(self, network: Network, alpha: Fraction | None) -> None:
         super().__init__()
-        self.network = network
+        self.network = copy.deepcopy(network)
         self.alpha = alpha
+        # The standard deviation goes into the first weights: one pass less over all pixels. The mean cannot: the border
+        # that the first layer pads with zeros would change.
+        first = next(module for module in self.network.backbone.modules() if isinstance(module, nn.Conv2d))
+        with torch.no_grad():
+            first.weight.div_(255 * network.std)
+        self.register_buffer("mean_level", 255 * network.mean)
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         """Return `PATCH_OUTPUTS` of (N, S, S, 3) uint8 images and, with alpha, `FRAME_OUTPUTS` of the frame they make.
@@ -45,7 +55,8 @@ class Exported(nn.Module):
         The class is the one of the rounded probabilities, ties to the lower index, as everywhere. The decision compares
         integers, as `reseed.decide.alpha` does.
         """
-        logits = self.network(images.permute(0, 3, 1, 2).to(torch.float32) / 255)
+        shifted = images.permute(0, 3, 1, 2).to(torch.float32) - self.mean_level
+        logits = self.network.head(self.network.backbone(shifted))
         probabilities = torch.softmax(logits, dim=1)
         classes = torch.round(probabilities * 10**PROBABILITY_DECIMALS).argmax(dim=1)
         if self.alpha is None:
@@ -67,12 +78,13 @@ def export_folder(folder: Path) -> bytes:
     return export_network(network, facts_of_card(card, folder))
 
 
-def export_network(network: Network, facts: ModelFacts) -> bytes:
+def export_network(network: Network, facts: ModelFacts, *, synthetic: bool = False) -> bytes:
     """Return a network as the bytes of an ONNX file; the same network and facts give the same bytes.
 
     Args:
         network: On the CPU, in evaluation mode.
         facts: What its metadata will say.
+        synthetic: Whether it was trained on rendered frames; the metadata then say so.
     """
     alpha = None if facts.alpha is None else Fraction(facts.alpha)
     edge = facts.input_size_px
@@ -93,7 +105,7 @@ def export_network(network: Network, facts: ModelFacts) -> bytes:
             dynamo=False,
         )
     model = onnx.load_from_string(buffer.getvalue())
-    for key, value in _metadata(facts).items():
+    for key, value in (_metadata(facts) | ({"trained_on": SYNTHETIC} if synthetic else {})).items():
         model.metadata_props.add(key=key, value=value)
     onnx.checker.check_model(model)
     return bytes(model.SerializeToString())
