@@ -1,6 +1,7 @@
 # make repro                    the demo reef, from nothing to a scored, versioned result
 # make repro PARAMS=params/x    another profile, beside the workspace in runs/x
 # make test | make lint         what a change must pass
+# make bench                    how fast it is beside the published procedure
 
 PYTHON ?= python3
 PARAMS ?= params.yaml
@@ -11,7 +12,7 @@ export PATH := $(VENV)/bin:$(PATH)
 PROFILE := $(basename $(notdir $(PARAMS)))
 RUN := $(CURDIR)/runs/$(PROFILE)
 
-.PHONY: repro test lint format
+.PHONY: repro test lint format bench
 .DELETE_ON_ERROR:
 
 ifeq ($(PARAMS),params.yaml)
@@ -35,6 +36,9 @@ lint: $(VENV)/.installed-dev
 	ruff check .
 	mypy
 	lint-imports
+
+bench: $(VENV)/.installed-dev
+	python -m benchmarks.bench $(ARGS)
 
 format: $(VENV)/.installed-dev
 	ruff format .

@@ -1,0 +1,196 @@
+"""What `benchmarks.bench` times, each in a process of its own: `python -m benchmarks.tasks NAME JSON`.
+
+The JSON gives cores, frames (paths) and model (folder); the answer is a line of JSON: seconds, items, peak_mib. Imports
+and the opening of what a run needs once are not in the seconds; the whole process is timed from outside.
+"""
+
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+PATCH_SIZE_PX, INPUT_PX = 800, 256
+MAX_PIXELS = 10**8
+Work = Callable[[], int]
+
+
+def published_infer(frames: Sequence[Path], _: dict[str, Any]) -> Work:
+    """Decide frames by the published procedure."""
+    from benchmarks import published
+
+    net = published.network()
+    return lambda: len(published.infer(frames, net))
+
+
+def published_decode(frames: Sequence[Path], _: dict[str, Any]) -> Work:
+    """Decode frames as the published procedure does."""
+    from benchmarks import published
+
+    return lambda: sum(1 for path in frames if published.decode(path))
+
+
+def published_network(frames: Sequence[Path], _: dict[str, Any]) -> Work:
+    """Run the published network on as many batches of 28."""
+    import torch
+
+    from benchmarks import published
+
+    net, batch = published.network(), torch.rand(28, 3, INPUT_PX, INPUT_PX)
+
+    def work() -> int:
+        with torch.no_grad():
+            return sum(len(net(batch)) > 0 for _ in frames)
+
+    return work
+
+
+def published_extract(frames: Sequence[Path], given: dict[str, Any]) -> Work:
+    """Write the patches of frames as PNG."""
+    from benchmarks import published
+
+    out = Path(given["out"])
+    return lambda: published.extract(frames, out, given.get("edge_px")) // 28
+
+
+def published_train(frames: Sequence[Path], given: dict[str, Any]) -> Work:
+    """Train for one epoch on such patches."""
+    from benchmarks import published
+
+    files = [Path(given["patches"]) / f"{path.stem}_{index}.png" for path in frames for index in range(28)]
+    labels = [number % 3 for number in range(len(files))]
+    net = published.network()
+    return lambda: published.train_epoch(files, labels, net)
+
+
+def reseed_infer(frames: Sequence[Path], given: dict[str, Any]) -> Work:
+    """Decide frames by the fast path."""
+    from reseed.learn.engine import open_engine
+
+    from reseed.classes import CLASS_INDEX
+    from reseed.patches.frame_path import load_frame_patches
+
+    engine = open_engine(Path(given["model"]), given["engine"], threads=1)
+
+    def decide(path: Path) -> bool:
+        images = load_frame_patches(path, PATCH_SIZE_PX, INPUT_PX, MAX_PIXELS).images
+        deploy = int((engine.classify(images).argmax(1) == CLASS_INDEX["Deploy"]).sum())
+        return 2 * deploy > len(images)
+
+    return lambda: len(in_threads(decide, frames))
+
+
+def reseed_decode(frames: Sequence[Path], _: dict[str, Any]) -> Work:
+    """Decode frames at the scale of the fast path, on all cores."""
+    from reseed.field.imagery import decode_at_least, read_image_file
+
+    def decode(path: Path) -> int:
+        needed = (7 * INPUT_PX, 4 * INPUT_PX)
+        return decode_at_least(read_image_file(path), MAX_PIXELS, lambda *_: needed).eighths
+
+    return lambda: len(in_threads(decode, frames))
+
+
+def reseed_network(frames: Sequence[Path], given: dict[str, Any]) -> Work:
+    """Run reseed's network on as many batches of 28, on all cores."""
+    from reseed.learn.engine import open_engine
+
+    from reseed.patches.frame_path import load_frame_patches
+
+    engine = open_engine(Path(given["model"]), given["engine"], threads=1)
+    images = load_frame_patches(frames[0], PATCH_SIZE_PX, INPUT_PX, MAX_PIXELS).images
+    return lambda: len(in_threads(lambda _: engine.classify(images), frames))
+
+
+def reseed_extract(frames: Sequence[Path], given: dict[str, Any]) -> Work:
+    """Pack the patches of frames as stage extract does."""
+    import pandas as pd
+
+    from reseed.artifacts.annotations import ANNOTATIONS
+    from reseed.field.imagery import decode_rgb
+    from reseed.params.extract import ExtractParams
+    from reseed.patches.extract import cut, plan
+    from reseed.patches.store import write_patches
+
+    params = ExtractParams(patch_size=PATCH_SIZE_PX, input_size=INPUT_PX, min_purity=0.5)
+    height, width, _ = decode_rgb(frames[0], MAX_PIXELS).shape
+    table = pd.DataFrame({"frame_id": [str(path) for path in frames], "width_px": width, "height_px": height})
+    planned = plan(table, ANNOTATIONS.frame([]), params)
+
+    def work() -> int:
+        blocks = cut(planned, Path("/"), PATCH_SIZE_PX, INPUT_PX)
+        write_patches(Path(given["out"]) / "patches.npy", blocks, planned.n_patches, INPUT_PX)
+        return len(planned.frames)
+
+    return work
+
+
+def reseed_train(frames: Sequence[Path], given: dict[str, Any]) -> Work:
+    """Train for one epoch on packed patches as stage train does."""
+    import numpy as np
+    import torchvision  # noqa: F401  # imported here, so that its import is not timed
+
+    from reseed.learn.fit import fit
+    from reseed.learn.patch_set import open_images
+    from reseed.params.load import load_section
+    from reseed.params.train import TrainParams
+
+    params = load_section(Path("params.yaml"), "train", TrainParams)
+    params = params.model_copy(update={"epochs": 1, "threads": given["cores"], "sampler": "none"})
+    images = open_images(Path(given["store"]), 28 * len(frames))
+    labels = np.arange(len(images)) % 3
+    rows, few = np.arange(len(images)), np.arange(28)
+
+    def work() -> int:
+        fit(images, labels, rows, few, params, {})
+        return len(rows)
+
+    return work
+
+
+def in_threads(function: Callable[[Path], Any], items: Sequence[Path]) -> list[Any]:
+    """Apply `function` to every item, on as many threads as this process has cores."""
+    from reseed.field.parallel import usable_cores
+
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        return list(pool.map(function, items))
+
+
+TASKS = {
+    task.__name__: task
+    for task in (
+        published_infer,
+        published_decode,
+        published_network,
+        published_extract,
+        published_train,
+        reseed_infer,
+        reseed_decode,
+        reseed_network,
+        reseed_extract,
+        reseed_train,
+    )
+}
+
+
+def main(argv: list[str]) -> None:
+    """Run one task and print what it took."""
+    name, given = argv[0], json.loads(argv[1])
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: given["cores"]])
+    with tempfile.TemporaryDirectory() as out:
+        work = TASKS[name]([Path(path) for path in given["frames"]], {"out": out} | given)
+        start = time.perf_counter()
+        items = work()
+        seconds = time.perf_counter() - start
+    peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # kilobytes on Linux
+    print(json.dumps({"seconds": seconds, "items": items, "peak_mib": peak_mib}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
