@@ -81,7 +81,7 @@ def find_frames(given: Sequence[Path], out: Path) -> FrameList:
         else:
             raise SourceError(f"{path}: no such file or folder; give folders of frames, image files or a list (.txt)")
     root = common_root(given)
-    frames = {os.path.realpath(path): Frame(path, name_below(root, path)) for path in paths}
+    frames = {frame.name: frame for frame in (Frame(path, name_below(root, path)) for path in paths)}
     if not frames:
         raise SourceError(
             f"{', '.join(map(str, given))}: no frame among {ignored} files; read are {', '.join(IMAGE_SUFFIXES)}"

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,8 +18,12 @@ from numpy.typing import NDArray
 from reseed.cli import infer
 from reseed.cli.main import main
 from reseed.errors import ModelError
+from reseed.field.imagery import DECODE_RULE
 from reseed.infer import tables
 from reseed.infer.run_folder import locked
+from reseed.learn.checkpoint import describe_model, save_model
+from reseed.learn.models import Network
+from reseed.patches.resize import RESIZE_RULE
 from tests.unit.field.surveys import LOG_HEADER, encoded, picture
 from tests.unit.infer.boat import PATCH, ColourEngine, frame_image, frame_jpeg, write_tow
 
@@ -176,7 +181,7 @@ def test_another_run_into_the_same_folder_is_refused(
     assert boat() == 0
     monkeypatch.setattr(infer, "open_engine", lambda *_, **__: engine)
     assert boat(*more) == 2
-    assert pytest.importorskip("re").search(message, capsys.readouterr().err)
+    assert re.search(message, capsys.readouterr().err)
     assert len(rows(tmp_path / "out")) == 1
 
 
@@ -383,3 +388,42 @@ def test_a_list_that_is_interrupted_says_so(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert "the same command goes on" in said
     assert (tmp_path / "out" / tables.MAP_FILE).is_file()
+
+
+BLOCKED = """
+import sys
+for name in ("torch", "torchvision", "pandas", "scipy", "sklearn", "matplotlib", "dvc"):
+    sys.modules[name] = None  # importing it fails
+from reseed.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.slow  # torch is imported and the network exported
+def test_with_an_exported_file_neither_torch_nor_pandas_is_needed(tmp_path: Path) -> None:
+    """The whole way, with a network itself: export, decide."""
+    card = describe_model(
+        "mobilenet_v3_small",
+        best_epoch=1,
+        seed=0,
+        threads=1,
+        device="cpu",
+        input_px=(32, 32),
+        geometry={"patch_size_px": PATCH, "input_size_px": 32, "resize": RESIZE_RULE, "decode": DECODE_RULE},
+        pretrained={},
+    )
+    folder = tmp_path / "model"
+    save_model(Network("mobilenet_v3_small"), card, folder / "model.pt", folder / "model.json")
+    file = tmp_path / "reef.onnx"
+    assert main(["export", "--model", str(folder), "--alpha", "0.3", "--out", str(file)]) == 0
+    write_tow(tmp_path / "frames", ["dddddddd", "nnnnnnnn"])
+    arguments = ["infer", str(tmp_path / "frames"), "--model", str(file), "--out", str(tmp_path / "out")]
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED, *arguments],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "by onnx" in (tmp_path / "out" / tables.MAP_FILE).read_text()
