@@ -29,9 +29,19 @@ T = TypeVar("T")
 
 
 def find_browser() -> str | None:
-    """Return a Chromium or Chrome of this machine, None if there is none."""
+    """Return a Chromium or Chrome of this machine that starts, None if there is none; RESEED_BROWSER goes first."""
     asked = os.environ.get("RESEED_BROWSER")
-    return asked or next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    found = [asked] if asked else [path for name in BROWSERS if (path := shutil.which(name))]
+    return next(filter(_starts, found), None)
+
+
+def _starts(browser: str) -> bool:
+    # Some systems put a script there that only says how to install one.
+    try:
+        done = subprocess.run([browser, "--version"], capture_output=True, timeout=WAIT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0 and b"Chrom" in done.stdout
 
 
 class Page:

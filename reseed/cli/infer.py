@@ -89,7 +89,8 @@ def run(args: argparse.Namespace) -> int:
             args.out, root, gold, title=args.title or root.name, alpha=rule.alpha_text, model=_model_line(args, rule)
         )
     ignored = 0 if listed is None else listed.ignored
-    sys.stdout.write("\n".join(_report(args, rule, progress, outcome, logs, ignored, len(done))) + "\n")
+    unfinished = source.unfinished if isinstance(source, WatchedFolders) else 0
+    sys.stdout.write("\n".join(_report(args, rule, progress, outcome, logs, ignored, len(done), unfinished)) + "\n")
     if progress.stopped and not args.watch:
         sys.stdout.write("stopped before the last frame; the same command goes on\n")
         return EXIT_INTERRUPTED
@@ -177,6 +178,7 @@ def _report(
     logs: Logs,
     ignored: int,
     before: int,
+    unfinished: int,
 ) -> list[str]:
     speed = progress.decided / progress.seconds if progress.seconds else 0.0
     lines = [
@@ -188,6 +190,8 @@ def _report(
         lines.append(
             f"{frames_text(outcome.unusable.total())} unusable ({_listed(outcome.unusable)}): {args.out / BAD_FILE}"
         )
+    if unfinished:
+        lines.append(f"{frames_text(unfinished)} not decided yet, or not whole yet: the same command goes on")
     if progress.skipped:
         lines.append(f"{frames_text(progress.skipped)} passed over for newer ones: {args.out / SKIPPED_FILE}")
     if outcome.unplaced:
@@ -196,7 +200,7 @@ def _report(
         lines.append(f"left alone, no image by its name: {ignored} file{'' if ignored == 1 else 's'}")
     lines += [f"log left out: {said}" for said in logs.broken.values()]
     if outcome.thumbnails_every > 1:
-        lines.append(f"thumbnails on every {outcome.thumbnails_every}th frame of the map")
+        lines.append(f"map with thumbnails of one frame in {outcome.thumbnails_every}")
     return [*lines, f"map: {args.out / MAP_FILE}"]
 
 

@@ -105,18 +105,21 @@ def name_below(root: Path, path: Path) -> str:
     return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), name)
 
 
-def walk_images(folder: Path, out: Path) -> Iterator[tuple[Path, bool]]:
-    """Yield every file below a folder, and whether it is an image by its name.
+def walk_folders(folder: Path, out: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Yield every folder from `folder` downwards with the names of its files.
 
-    Hidden files, what operating systems leave behind, and the results in `out` are passed over.
+    Hidden folders, those that operating systems leave behind, and that of the results, `out`, are passed over.
     """
     skipped = out.resolve()
     for parent, folders, names in os.walk(folder):
         here = Path(parent)
         folders[:] = [name for name in folders if not _is_hidden(name) and (here / name).resolve() != skipped]
-        for name in names:
-            if not is_system_file(name):
-                yield here / name, Path(name).suffix.casefold() in IMAGE_SUFFIXES
+        yield here, names
+
+
+def is_image_name(name: str) -> bool:
+    """Whether a file is an image by its name."""
+    return not is_system_file(name) and Path(name).suffix.casefold() in IMAGE_SUFFIXES
 
 
 def sequence_of(name: str) -> str:
@@ -131,8 +134,8 @@ def _is_hidden(folder: str) -> bool:
 def _images_in(folder: Path, out: Path) -> tuple[list[Path], int]:
     with explained(folder, "read"):
         next(folder.iterdir(), None)  # os.walk says nothing of a folder that it may not open
-    found = list(walk_images(folder, out))
-    images = [path for path, is_image in found if is_image]
+    found = [here / name for here, names in walk_folders(folder, out) for name in names if not is_system_file(name)]
+    images = [path for path in found if is_image_name(path.name)]
     return images, len(found) - len(images)
 
 

@@ -116,7 +116,7 @@ def page_data(
         "notice": SYNTHETIC_NOTICE if any(row.synthetic for row in rows) else "",
         "alpha": story.alpha,
         "model": story.model,
-        "remarks": [*story.remarks, *([f"Thumbnails: every {every}th frame, to keep the page small."] * (every > 1))],
+        "remarks": [*story.remarks, *([f"Thumbnails of one frame in {every}, to keep the page small."] * (every > 1))],
         "classes": [{"name": name, "colour": CLASS_COLOURS[name]} for name in CLASSES],
         "colours": {
             "deploy": CLASS_COLOURS[DEPLOY],

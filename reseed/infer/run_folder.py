@@ -14,7 +14,7 @@ from reseed.infer.line_file import writing
 
 RUN_FILE: Final = "run.json"
 _LOCK_FILE: Final = ".lock"
-_OWN: Final = (RUN_FILE, _LOCK_FILE)
+_OWN: Final = (RUN_FILE, f"{RUN_FILE}.part", _LOCK_FILE)
 
 
 @dataclass(frozen=True)

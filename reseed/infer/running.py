@@ -19,7 +19,7 @@ from tqdm import tqdm
 from reseed.errors import ImageError
 from reseed.infer.deciding import Decided, Rule, Unusable, decide, decision_row, patch_rows, thumbnail_row
 from reseed.infer.geotags import Logs
-from reseed.infer.line_file import LineFile
+from reseed.infer.line_file import LineFile, writing
 from reseed.infer.sources import POLL_S, Source
 from reseed.infer.tables import (
     BAD_COLUMNS,
@@ -67,7 +67,8 @@ class Tables:
 
     def __init__(self, out: Path) -> None:
         for name in (BAD_FILE, SKIPPED_FILE):
-            (out / name).unlink(missing_ok=True)
+            with writing(out / name):
+                (out / name).unlink(missing_ok=True)
         self.patches = LineFile(out / PATCHES_FILE, PATCH_COLUMNS)
         self.thumbnails = LineFile(out / THUMBNAILS_FILE, THUMBNAIL_COLUMNS)
         self.decisions = LineFile(out / DECISIONS_FILE, DECISION_COLUMNS)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from reseed.field.imagery import HEAD_BYTES, JPEG, sniff_format
-from reseed.infer.frame_list import Frame, name_below, walk_images
+from reseed.infer.frame_list import Frame, is_image_name, name_below, walk_folders
 
 POLL_S: Final = 0.25
+_LOOK_SHARE: Final = 0.05  # of the time may go into looking at folders that have become large
 PATIENCE_S: Final = 20.0  # unchanged for so long and still broken: not being written any more
 _QUIET_S: Final = 2.0  # unchanged for so long: worth a try without the end mark of a JPEG
 _TAIL_BYTES: Final = 4096
@@ -108,6 +109,8 @@ class WatchedFolders:
         self._newest_first, self._idle_end_s, self._clock = newest_first, idle_end_s, clock
         self._files: dict[Path, _File] = {}
         self._arriving: set[Path] = set()
+        self._settled: dict[Path, set[str]] = {}  # by folder: names that need no second look
+        self._pause_s = POLL_S
         self._passed: list[tuple[Frame, Frame]] = []
         self._over = False
         self._active_at = clock()
@@ -120,8 +123,9 @@ class WatchedFolders:
 
     def take(self) -> Frame | None:
         """Return a complete frame: the first in order of capture, or the newest."""
-        if not self._over and self._clock() - self._looked_at >= POLL_S:
+        if not self._over and self._clock() - self._looked_at >= self._pause_s:
             self._look()
+            self._pause_s = max(POLL_S, (self._clock() - self._looked_at) / _LOOK_SHARE)
             self._over = self._idle_end_s is not None and self._clock() - self._active_at > self._idle_end_s
         ready = [path for path in self._arriving if self._is_ready(self._files[path])]
         if not ready:
@@ -148,6 +152,7 @@ class WatchedFolders:
             return False
         file.tried = True
         self._arriving.add(frame.path)
+        self._settled[frame.path.parent].discard(frame.path.name)
         return True
 
     def passed_over(self) -> list[tuple[Frame, Frame]]:
@@ -172,15 +177,20 @@ class WatchedFolders:
         self._looked_at = self._clock()
         gone = set(self._arriving)
         for folder in self._folders:
-            for path, is_image in walk_images(folder, self._out):
-                if is_image and (path in self._arriving or path not in self._files):
-                    gone.discard(path)
-                    self._note(path)
+            for here, names in walk_folders(folder, self._out):
+                settled = self._settled.setdefault(here, set())
+                for name in names:
+                    if name not in settled:
+                        gone.discard(here / name)
+                        self._note(here / name, settled)
         for path in gone:  # a copy that was given up, or a temporary name
             self._arriving.remove(path)
             del self._files[path]
 
-    def _note(self, path: Path) -> None:
+    def _note(self, path: Path, settled: set[str]) -> None:
+        if not is_image_name(path.name) or (path in self._files and path not in self._arriving):
+            settled.add(path.name)
+            return
         try:
             found = path.stat()
         except OSError:

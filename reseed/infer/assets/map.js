@@ -57,7 +57,7 @@
   byId("rule").textContent =
     `A frame is Deploy where more than ${(100 * Number(data.alpha)).toFixed(1).replace(/\.0$/, "")} % of its patches are ` +
     `Deploy (alpha ${data.alpha}).` +
-    (data.gold.known ? ` Gold is known for ${data.gold.known} frames: the same decision on ${data.gold.same}.` : "");
+    (data.gold.known ? ` Gold is known for ${data.gold.known} frames: the same decision on ${data.gold.same} (no score: training frames may be among them).` : "");
   byId("model").textContent = data.model;
   data.remarks.forEach((remark) => byId("remarks").append(make("li", "", remark)));
   byId("gold-layer").hidden = !data.gold.known;

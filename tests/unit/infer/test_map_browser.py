@@ -15,9 +15,10 @@ from tests.unit.field.surveys import encoded
 from tests.unit.infer.boat import frame_image
 
 BROWSER = find_browser()
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason="no Chromium or Chrome on this machine (RESEED_BROWSER names one)"
-)
+pytestmark = [
+    pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on this machine (RESEED_BROWSER names one)"),
+    pytest.mark.xdist_group("browser"),  # one browser, not one for each worker
+]
 
 STORY = Story("Tow of a test", "alone", "0.5", "Model m", ())
 PATCHES = "22222110"  # 5 Deploy, 2 Coral, 1 No-Deploy
@@ -114,7 +115,7 @@ def test_layers_change_the_colours(browser: Page, tmp_path: Path) -> None:
     rows = tow("tow_1", 6)
     gold = {row.frame: "Deploy" for row in rows[:4]}
     shown = opened(browser, tmp_path / "map.html", rows, gold)
-    assert "Gold is known for 4 frames: the same decision on 2." in text(shown, "#rule")
+    assert "Gold is known for 4 frames: the same decision on 2 (no score" in text(shown, "#rule")
     assert [fill(shown, 0), fill(shown, 1)] == [CLASS_COLOURS["Deploy"], CLASS_COLOURS["No-Deploy"]]
     before = shown.run("document.querySelector('#map canvas.leaflet-zoom-animated') && 1")
     assert before == 1
