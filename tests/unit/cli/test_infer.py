@@ -427,3 +427,31 @@ def test_with_an_exported_file_neither_torch_nor_pandas_is_needed(tmp_path: Path
     )
     assert done.returncode == 0, done.stderr
     assert "by onnx" in (tmp_path / "out" / tables.MAP_FILE).read_text()
+
+
+@pytest.mark.field
+def test_real_frames_all_have_time_place_and_depth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """34 frames of three recorder versions; the network looks at colours, only the rest is tested here."""
+    data = os.environ.get("RESEED_FIELD_DATA")
+    if not data:
+        pytest.skip("RESEED_FIELD_DATA is not set: no real imagery here")
+    monkeypatch.setattr(infer, "open_engine", lambda *_, **__: ColourEngine())
+    frames, out = Path(data) / "reefscan", tmp_path / "out"
+    gold = ["--gold", str(frames / "frame_labels_A.csv")]
+    assert main(["infer", str(frames), "--model", "m", "--out", str(out), "--patch-size", "800", *gold]) == 0
+    found = rows(out)
+    assert len(found) == 34
+    assert {row["n_patches"] for row in found} == {"28"}
+    assert {row["synthetic"] for row in found} == {"0"}
+    # Torres Strait, shallower than 10 m, March 2023.
+    assert all(-9.7 < float(row["latitude_deg"]) < -9.5 for row in found)
+    assert all(143.5 < float(row["longitude_deg"]) < 143.8 for row in found)
+    assert all(0.5 < float(row["water_depth_m"]) < 10 for row in found)
+    assert all(row["captured_at"].startswith("2023-03-") for row in found)
+    features = json.loads((out / tables.TRACK_FILE).read_text())["features"]
+    assert sum(feature["properties"].get("gold") is not None for feature in features) == 34
+    assert {feature["properties"]["sequence"] for feature in features[34:]} == {
+        "erub_drop_5",
+        "erub_manta_81",
+        "ugar_manta_3",
+    }

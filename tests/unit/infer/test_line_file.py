@@ -63,6 +63,9 @@ def test_nul_bytes_of_a_power_cut_are_cut(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(whole + bytes(4096))
     recover(tmp_path / "t.csv", COLUMNS)
     assert (tmp_path / "t.csv").read_bytes() == whole
+    (tmp_path / "t.csv").write_bytes(whole + b"tow, 9\0\0\0,x\n")  # a block that never reached the disk
+    recover(tmp_path / "t.csv", COLUMNS)
+    assert (tmp_path / "t.csv").read_bytes() == whole
     (tmp_path / "t.csv").write_bytes(bytes(4096))  # not even the header reached the disk
     recover(tmp_path / "t.csv", COLUMNS)
     assert not (tmp_path / "t.csv").exists()
