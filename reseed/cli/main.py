@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "drift": "say whether a committed result is that of its code and parameters, and near the run in the workspace",
     "export": "write a model as one ONNX file that says how to use it, checked against the network before it appears",
     "import-checkpoint": "make a model folder of a research checkpoint: for infer and export",
+    "infer": "decide every frame of a folder, also one that is still being written: tables and a map, for the boat",
     "leakage": "look for seafloor that train, val and test share: copies, close neighbours, overlapping views",
     "pin": "print the digest of a source folder, archive or url, for pull.sources[].sha256",
     "report": "write what a change does to the result as a page for its pull request: base, head, doubt, audit",

@@ -1,0 +1,208 @@
+"""`python -m reseed infer`: from a folder of frames to decisions on a map (docs/field.md)."""
+
+import argparse
+import math
+import sys
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+from reseed.classes import DEPLOY
+from reseed.decide.alpha import exact
+from reseed.errors import ModelError, ReseedError, SourceError
+from reseed.field.imagery import DECODE_RULE
+from reseed.field.parallel import usable_cores
+from reseed.infer.deciding import Rule
+from reseed.infer.frame_list import common_root, find_frames
+from reseed.infer.geotags import Logs
+from reseed.infer.gold import read_gold
+from reseed.infer.leaflet import read_leaflet
+from reseed.infer.outcome import Outcome, frames_text, write_outcome
+from reseed.infer.run_folder import RunIdentity, enter, locked
+from reseed.infer.running import Progress, decide_all
+from reseed.infer.sources import ListSource, Source, WatchedFolders
+from reseed.infer.tables import BAD_FILE, MAP_FILE, SKIPPED_FILE, take_up
+from reseed.learn.engine import AUTO, ENGINES, Engine, open_engine
+from reseed.patches.resize import RESIZE_RULE
+
+EXIT_UNUSABLE: Final = 3
+EXIT_INTERRUPTED: Final = 130
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "frames", nargs="+", type=Path, metavar="FRAMES", help="folders (in full depth), image files, or lists (.txt)"
+    )
+    parser.add_argument(
+        "--model", type=Path, required=True, metavar="MODEL", help="folder with model.pt and model.json, or .onnx file"
+    )
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="new folder, or that of the same run, which goes on"
+    )
+    parser.add_argument("--alpha", metavar="A", help="0 to 1; default: what goes with the model")
+    parser.add_argument(
+        "--patch-size", type=int, metavar="P", help="stored pixels; for a camera of another resolution (docs/field.md)"
+    )
+    parser.add_argument("--engine", choices=ENGINES, default=AUTO, help="what runs the network; default: %(default)s")
+    parser.add_argument("--device", default="cpu", metavar="D", help="cpu, cuda, mps or auto; default: %(default)s")
+    parser.add_argument("--threads", type=int, metavar="N", help="cores to use; default: all")
+    parser.add_argument(
+        "--gold", type=Path, metavar="FILE", help="CSV with frame and label, to stand beside on the map"
+    )
+    parser.add_argument("--title", metavar="TEXT", help="of the map; default: the name of the folder")
+    watch = parser.add_argument_group("a folder that is still being written")
+    watch.add_argument("--watch", action="store_true", help="wait for more frames until Ctrl-C")
+    watch.add_argument("--drop-late", action="store_true", help="newest frame first; pass over the older ones")
+    watch.add_argument("--idle-end", type=float, metavar="SECONDS", help="end when nothing has changed for so long")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Decide the frames; return 0, or 3 if some cannot be used, or 130 if stopped before the end of a list."""
+    _require_fitting(args)
+    gold = None if args.gold is None else read_gold(args.gold)
+    read_leaflet()  # better said now than after hours
+    root = common_root(args.frames)
+    listed = None if args.watch else find_frames(args.frames, args.out)
+    workers = _workers(args.threads)
+    engine = open_engine(args.model, args.engine, threads=1, device=args.device)
+    rule = _rule(engine, args)
+    logs = Logs(root, growing=args.watch)
+    if listed is not None:
+        logs.check(listed.frames)
+    enter(args.out, _identity(rule, root))
+    with locked(args.out):
+        done = take_up(args.out)
+        source: Source
+        if listed is None:
+            total = None
+            source = WatchedFolders(
+                args.frames, root, args.out, done, newest_first=args.drop_late, idle_end_s=args.idle_end
+            )
+            sys.stderr.write(f"watching {', '.join(map(str, args.frames))}; Ctrl-C ends it and writes the map\n")
+        else:
+            waiting = [frame for frame in listed.frames if frame.name not in done]
+            total, source = len(waiting), ListSource(waiting)
+        progress = decide_all(source, rule, logs, args.out, workers=workers, ahead=not args.drop_late, total=total)
+        outcome = write_outcome(
+            args.out, root, gold, title=args.title or root.name, alpha=rule.alpha_text, model=_model_line(args, rule)
+        )
+    ignored = 0 if listed is None else listed.ignored
+    unfinished = source.unfinished if isinstance(source, WatchedFolders) else 0
+    sys.stdout.write("\n".join(_report(args, rule, progress, outcome, logs, ignored, len(done), unfinished)) + "\n")
+    if progress.stopped and not args.watch:
+        sys.stdout.write("stopped before the last frame; the same command goes on\n")
+        return EXIT_INTERRUPTED
+    return EXIT_UNUSABLE if outcome.unusable else 0
+
+
+def _require_fitting(args: argparse.Namespace) -> None:
+    for name in ("drop_late", "idle_end"):
+        if getattr(args, name) and not args.watch:
+            raise ReseedError(f"--{name.replace('_', '-')} is for a folder that is still being written: add --watch")
+    if args.idle_end is not None and not (0 < args.idle_end < math.inf):
+        raise ReseedError(f"--idle-end is {args.idle_end}; allowed: seconds above 0")
+    no_folders = [str(path) for path in args.frames if not path.is_dir()]
+    if args.watch and no_folders:
+        raise SourceError(f"{', '.join(no_folders)}: no such folder; --watch takes folders that are there")
+    if args.patch_size is not None and args.patch_size < 1:
+        raise ReseedError(f"--patch-size is {args.patch_size}; allowed: stored pixels, at least 1")
+
+
+def _workers(threads: int | None) -> int:
+    cores = usable_cores()
+    if threads is not None and not 1 <= threads <= cores:
+        raise ReseedError(f"--threads is {threads}; allowed: 1 to {cores}, the cores of this machine")
+    return threads or cores
+
+
+def _rule(engine: Engine, args: argparse.Namespace) -> Rule:
+    facts = engine.facts
+    for what, of_model, here in (("resize", facts.resize, RESIZE_RULE), ("decode", facts.decode, DECODE_RULE)):
+        if of_model != here:
+            raise ModelError(
+                f"{args.model}: was trained on frames by the {what} rule {of_model!r}, but this code has {here!r}; "
+                "train it again, or use the version of reseed that it was trained with"
+            )
+    text = facts.alpha if args.alpha is None else args.alpha
+    if text is None:
+        raise ReseedError(f"{args.model}: no alpha is recorded with this model; give --alpha, a number from 0 to 1")
+    patch_size_px = args.patch_size or facts.patch_size_px
+    if patch_size_px != facts.patch_size_px:
+        sys.stderr.write(
+            f"note: patches of {patch_size_px} px, but the model was trained on {facts.patch_size_px} px; right "
+            "only if a patch then shows as much seafloor as in training\n"
+        )
+    return Rule(engine, patch_size_px, _alpha(text), text)
+
+
+def _alpha(text: str) -> Fraction:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= 1:
+        raise ReseedError(f"alpha is {text!r}; allowed: a number from 0 to 1")
+    return exact(number)
+
+
+def _identity(rule: Rule, root: Path) -> RunIdentity:
+    facts = rule.engine.facts
+    return RunIdentity(
+        frames=str(root),
+        model_sha256=facts.sha256,
+        backbone=facts.backbone,
+        patch_size_px=rule.patch_size_px,
+        input_size_px=facts.input_size_px,
+        resize=facts.resize,
+        decode=facts.decode,
+        alpha=repr(float(rule.alpha)),
+    )
+
+
+def _model_line(args: argparse.Namespace, rule: Rule) -> str:
+    facts = rule.engine.facts
+    return (
+        f"Model {args.model.name}: {facts.backbone}, sha256 {facts.sha256[:12]}, by {rule.engine.name}; patches of "
+        f"{rule.patch_size_px} px seen at {facts.input_size_px} px"
+        + ("" if rule.patch_size_px == facts.patch_size_px else f", trained on {facts.patch_size_px} px")
+    )
+
+
+def _report(
+    args: argparse.Namespace,
+    rule: Rule,
+    progress: Progress,
+    outcome: Outcome,
+    logs: Logs,
+    ignored: int,
+    before: int,
+    unfinished: int,
+) -> list[str]:
+    speed = progress.decided / progress.seconds if progress.seconds else 0.0
+    lines = [
+        f"{frames_text(progress.decided)} decided in {progress.seconds:.1f} s ({speed:.1f} frames/s), {before} before"
+    ]
+    lines[0] = lines[0] if before else lines[0].removesuffix(", 0 before")
+    lines.append(f"{outcome.n_deploy} of {outcome.n_frames}: {DEPLOY} at alpha {rule.alpha_text}")
+    if outcome.unusable:
+        lines.append(
+            f"{frames_text(outcome.unusable.total())} unusable ({_listed(outcome.unusable)}): {args.out / BAD_FILE}"
+        )
+    if unfinished:
+        lines.append(f"{frames_text(unfinished)} not decided yet, or not whole yet: the same command goes on")
+    if progress.skipped:
+        lines.append(f"{frames_text(progress.skipped)} passed over for newer ones: {args.out / SKIPPED_FILE}")
+    if outcome.unplaced:
+        lines.append(f"{frames_text(outcome.unplaced)} without a position: in the tables, not on the map")
+    if ignored:
+        lines.append(f"left alone, no image by its name: {ignored} file{'' if ignored == 1 else 's'}")
+    lines += [f"log left out: {said}" for said in logs.broken.values()]
+    if outcome.thumbnails_every > 1:
+        lines.append(f"map with thumbnails of one frame in {outcome.thumbnails_every}")
+    return [*lines, f"map: {args.out / MAP_FILE}"]
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{reason} {number}" for reason, number in sorted(counts.items()))

@@ -1,0 +1,1 @@
+"""From a folder of frames to decisions on a map: what runs on the boat."""

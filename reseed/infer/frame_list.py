@@ -1,0 +1,162 @@
+"""Which frames there are: folders, files and lists, in the order in which they were captured."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from reseed.errors import SourceError
+from reseed.field.imagery import IMAGE_SUFFIXES
+from reseed.field.inventory import is_system_file
+from reseed.field.layouts.reading import recording_folders
+from reseed.field.sources import explained
+
+LIST_SUFFIX: Final = ".txt"
+
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\u2028\u2029]")
+_SHOWN: Final = 5
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One image file.
+
+    Args:
+        path: Where it lies.
+        name: POSIX path below the folder that all frames of the run have in common; characters that break lines, and
+            bytes that are no UTF-8, are written as escapes.
+    """
+
+    path: Path
+    name: str
+
+    @property
+    def order(self) -> tuple[str, str]:
+        """What sorts frames: recorders write the time of capture into the file name."""
+        return PurePosixPath(self.name).name, self.name
+
+    @property
+    def stem(self) -> str:
+        """File name without its ending."""
+        return PurePosixPath(self.name).stem
+
+
+@dataclass(frozen=True)
+class FrameList:
+    """What the arguments name.
+
+    Args:
+        root: Folder that the names of frames start from.
+        frames: By capture name, then by path; none twice.
+        ignored: Files in the folders that are no image by their name.
+    """
+
+    root: Path
+    frames: tuple[Frame, ...]
+    ignored: int
+
+
+def find_frames(given: Sequence[Path], out: Path) -> FrameList:
+    """Return the frames that folders, image files and text lists name.
+
+    Args:
+        given: Folders are searched in full depth; a list (`.txt`) has a path a line, relative to its own folder.
+        out: Folder of the results: what lies in it is no frame.
+
+    Raises:
+        SourceError: If something is not there, cannot be read, or there is no frame at all.
+    """
+    paths, ignored = [], 0
+    for path in given:
+        if path.is_dir():
+            images, others = _images_in(path, out)
+            paths += images
+            ignored += others
+        elif path.suffix.casefold() == LIST_SUFFIX and path.is_file():
+            paths += _listed(path)
+        elif path.is_file():
+            paths.append(path)
+        else:
+            raise SourceError(f"{path}: no such file or folder; give folders of frames, image files or a list (.txt)")
+    root = common_root(given)
+    frames = {frame.name: frame for frame in (Frame(path, name_below(root, path)) for path in paths)}
+    if not frames:
+        raise SourceError(
+            f"{', '.join(map(str, given))}: no frame among {ignored} files; read are {', '.join(IMAGE_SUFFIXES)}"
+        )
+    return FrameList(root, tuple(sorted(frames.values(), key=lambda frame: frame.order)), ignored)
+
+
+def common_root(given: Sequence[Path]) -> Path:
+    """Return the folder from which the names of frames start: the only one given, else what the given ones share."""
+    folders = [folder for path in given for folder in _folders_of(path)]
+    try:
+        return Path(os.path.commonpath([folder.resolve() for folder in folders]))
+    except ValueError as error:  # different drives
+        raise SourceError(f"{', '.join(map(str, given))}: no folder in common; run one after the other") from error
+
+
+def name_below(root: Path, path: Path) -> str:
+    """Return the name of the frame at `path`; the folder it lies in may be reached through a link."""
+    resolved = path.parent.resolve() / path.name
+    name = Path(os.path.relpath(resolved, root)).as_posix()
+    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), name)
+
+
+def walk_folders(folder: Path, out: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Yield every folder from `folder` downwards with the names of its files.
+
+    Hidden folders, those that operating systems leave behind, and that of the results, `out`, are passed over.
+    """
+    skipped = out.resolve()
+    for parent, folders, names in os.walk(folder):
+        here = Path(parent)
+        folders[:] = [name for name in folders if not _is_hidden(name) and (here / name).resolve() != skipped]
+        yield here, names
+
+
+def is_image_name(name: str) -> bool:
+    """Whether a file is an image by its name."""
+    return not is_system_file(name) and Path(name).suffix.casefold() in IMAGE_SUFFIXES
+
+
+def sequence_of(name: str) -> str:
+    """Return the sequence of a frame, its folder; the cameras of one recording are one sequence."""
+    return "/".join(recording_folders(name))
+
+
+def _is_hidden(folder: str) -> bool:
+    return is_system_file(f"{folder}/x")
+
+
+def _images_in(folder: Path, out: Path) -> tuple[list[Path], int]:
+    with explained(folder, "read"):
+        next(folder.iterdir(), None)  # os.walk says nothing of a folder that it may not open
+    found = [here / name for here, names in walk_folders(folder, out) for name in names if not is_system_file(name)]
+    images = [path for path in found if is_image_name(path.name)]
+    return images, len(found) - len(images)
+
+
+def _folders_of(path: Path) -> list[Path]:
+    if path.is_dir():
+        return [path]
+    listed = _listed(path) if path.suffix.casefold() == LIST_SUFFIX else []
+    return [found.parent for found in listed] or [path.parent]
+
+
+def _listed(path: Path) -> list[Path]:
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(f"{path}: not readable as a list of frames: {error}") from error
+    named = [(number, line.strip()) for number, line in enumerate(lines, 1)]
+    wanted = [(number, path.parent / line) for number, line in named if line and not line.startswith("#")]
+    lost = [f"line {number}: {found}" for number, found in wanted if not found.is_file()]
+    if lost:
+        raise SourceError(
+            f"{path}: {len(lost)} of {len(wanted)} files are not there: {'; '.join(lost[:_SHOWN])}; "
+            "a path a line, relative to the folder of the list"
+        )
+    return [found for _, found in wanted]

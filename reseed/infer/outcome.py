@@ -1,0 +1,73 @@
+"""What is made of the tables at the end of a run: the track and the map."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from reseed.classes import DEPLOY
+from reseed.infer.gold import GoldLabels
+from reseed.infer.map_page import Story, write_map
+from reseed.infer.tables import (
+    MAP_FILE,
+    TRACK_FILE,
+    count_skipped,
+    read_classes,
+    read_decisions,
+    read_reasons,
+)
+from reseed.infer.track import geojson, write_geojson
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All that was decided, in this start and before.
+
+    Args:
+        n_frames: Decided frames.
+        n_deploy: Of these, those to deploy on.
+        unplaced: Of these, those without a position.
+        unusable: Frames that cannot be used, by reason.
+        thumbnails_every: n: every n-th frame has a thumbnail on the map.
+    """
+
+    n_frames: int
+    n_deploy: int
+    unplaced: int
+    unusable: Counter[str]
+    thumbnails_every: int
+
+
+def write_outcome(out: Path, root: Path, gold: GoldLabels | None, *, title: str, alpha: str, model: str) -> Outcome:
+    """Write `track.geojson` and `map.html` from the tables of a run.
+
+    Args:
+        out: Folder of the run.
+        root: Folder that the names of frames start from.
+        gold: Reference decisions, if there are any.
+        title: Of the map.
+        alpha: Decimal text.
+        model: One line about the network.
+
+    Raises:
+        TableError: If a table is damaged, a file cannot be written, or a row of gold may mean several frames.
+    """
+    rows, unusable, skipped = read_decisions(out), read_reasons(out), count_skipped(out)
+    known = {} if gold is None else gold.of_frames([row.frame for row in rows], root)
+    unplaced = sum(row.place is None for row in rows)
+    write_geojson(out / TRACK_FILE, geojson(rows, root.name, alpha, known))
+    remarks = []
+    if unplaced:
+        remarks.append(f"{frames_text(unplaced)} without a position: in the strips, not on the map.")
+    if unusable:
+        reasons = ", ".join(f"{reason} {number}" for reason, number in sorted(unusable.items()))
+        remarks.append(f"{frames_text(unusable.total())} that cannot be used: {reasons}.")
+    if skipped:
+        remarks.append(f"{frames_text(skipped)} passed over for newer ones.")
+    story = Story(title, root.name, alpha, model, tuple(remarks))
+    every = write_map(out, out / MAP_FILE, story, rows, read_classes(out), known)
+    return Outcome(len(rows), sum(row.decision == DEPLOY for row in rows), unplaced, unusable, every)
+
+
+def frames_text(number: int) -> str:
+    """Return a number of frames in words: `1 frame`, `2,000 frames`."""
+    return "1 frame" if number == 1 else f"{number:,} frames"

@@ -1,0 +1,105 @@
+"""The folder of a run: what the run is of, so that another start goes on with the same and nothing else."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from reseed.artifacts.files import write_json
+from reseed.errors import TableError
+from reseed.infer.line_file import writing
+
+RUN_FILE: Final = "run.json"
+_LOCK_FILE: Final = ".lock"
+_OWN: Final = (RUN_FILE, f"{RUN_FILE}.part", _LOCK_FILE)
+
+
+@dataclass(frozen=True)
+class RunIdentity:
+    """What must be the same for two starts to be one run; `run.json`.
+
+    Args:
+        frames: Folder that the names of frames start from.
+        model_sha256: Digest of the model.
+        backbone: Of the network, for people.
+        patch_size_px: Edge of a patch in stored pixels.
+        input_size_px: Edge of a patch as the network sees it.
+        resize: Rule by which patches are resized.
+        decode: Rule by which images are decoded.
+        alpha: Decimal text.
+    """
+
+    frames: str
+    model_sha256: str
+    backbone: str
+    patch_size_px: int
+    input_size_px: int
+    resize: str
+    decode: str
+    alpha: str
+
+
+def enter(out: Path, identity: RunIdentity) -> bool:
+    """Make the folder of a run, or find that it is of the same run.
+
+    Returns:
+        Whether there is something to go on with.
+
+    Raises:
+        TableError: If the folder holds something else, or a run of another model, alpha or patch size.
+    """
+    if out.exists() and not out.is_dir():
+        raise TableError(f"{out}: is a file; --out needs a folder")
+    with writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        found = sorted(path.name for path in out.iterdir() if path.name not in _OWN)
+    if (out / RUN_FILE).is_file():
+        _require_same(out, identity)
+        return True
+    if found:
+        raise TableError(
+            f"{out}: holds {', '.join(found[:3])}{' and more' if len(found) > 3 else ''}, but no run of infer to go on "
+            "with; give --out an empty or a new folder"
+        )
+    with writing(out):
+        write_json(out / RUN_FILE, asdict(identity))
+    return False
+
+
+@contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Hold the folder of a run, which exists, for this process alone; the hold ends with the process, however it ends.
+
+    Raises:
+        TableError: If another process holds it.
+    """
+    if sys.platform == "win32":  # no such locks there; two runs into one folder remain the user's mistake
+        yield
+        return
+    import fcntl  # noqa: PLC0415 - exists on POSIX systems only
+
+    with writing(out):
+        held = (out / _LOCK_FILE).open("w")
+    with held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TableError(f"{out}: another infer writes there now; wait for it, or give another --out") from None
+        except OSError:
+            pass  # a file system without locks, such as some network mounts
+        yield
+
+
+def _require_same(out: Path, identity: RunIdentity) -> None:
+    path = out / RUN_FILE
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        differing = [name for name, value in asdict(identity).items() if found.get(name) != value]
+    except (OSError, ValueError, AttributeError) as error:
+        raise TableError(f"{path}: not readable ({error}); give --out a new folder") from error
+    if differing:
+        said = "; ".join(f"{name} {found.get(name)}, now {getattr(identity, name)}" for name in differing)
+        raise TableError(f"{out}: holds a run of something else ({said}); give --out a new folder, or the same values")

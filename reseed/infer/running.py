@@ -1,0 +1,230 @@
+"""The run: frames through the workers, rows into the tables, until there are no more frames or somebody says stop."""
+
+import signal
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+from tqdm import tqdm
+
+from reseed.errors import ImageError
+from reseed.infer.deciding import Decided, Rule, Unusable, decide, decision_row, patch_rows, thumbnail_row
+from reseed.infer.geotags import Logs
+from reseed.infer.line_file import LineFile, writing
+from reseed.infer.sources import POLL_S, Source
+from reseed.infer.tables import (
+    BAD_COLUMNS,
+    BAD_FILE,
+    DECISION_COLUMNS,
+    DECISIONS_FILE,
+    PATCH_COLUMNS,
+    PATCHES_FILE,
+    SKIPPED_COLUMNS,
+    SKIPPED_FILE,
+    THUMBNAIL_COLUMNS,
+    THUMBNAILS_FILE,
+)
+
+_AHEAD: Final = 2  # frames waiting for each worker: none ever waits, and memory stays bounded
+_SYNC_S: Final = 5.0  # what a power cut may cost; a sync for each frame would cost more than the frame
+
+
+@dataclass
+class Progress:
+    """What this start did.
+
+    Args:
+        decided: Frames.
+        bad: Frames that cannot be used.
+        skipped: Frames passed over for newer ones.
+        seconds: Wall time.
+        stopped: Whether somebody said stop before the source was exhausted.
+    """
+
+    decided: int = 0
+    bad: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    stopped: bool = False
+
+
+class Tables:
+    """The tables of a run, open for appending.
+
+    Args:
+        out: Folder of the run. What a former start left of unusable and skipped frames is dropped: both
+            are tried again.
+    """
+
+    def __init__(self, out: Path) -> None:
+        for name in (BAD_FILE, SKIPPED_FILE):
+            with writing(out / name):
+                (out / name).unlink(missing_ok=True)
+        self.patches = LineFile(out / PATCHES_FILE, PATCH_COLUMNS)
+        self.thumbnails = LineFile(out / THUMBNAILS_FILE, THUMBNAIL_COLUMNS)
+        self.decisions = LineFile(out / DECISIONS_FILE, DECISION_COLUMNS)
+        self.bad = LineFile(out / BAD_FILE, BAD_COLUMNS)
+        self.skipped = LineFile(out / SKIPPED_FILE, SKIPPED_COLUMNS)
+        self._all = (self.patches, self.thumbnails, self.decisions, self.bad, self.skipped)
+        self._synced_at = time.monotonic()
+
+    def add(self, decided: Decided, logs: Logs, alpha_text: str) -> None:
+        """Write a decided frame; its decision last, so that what has a decision is complete."""
+        row = decision_row(decided, logs.geotag(decided.frame, decided.exif), alpha_text)
+        self.patches.append(patch_rows(decided))
+        self.thumbnails.append([thumbnail_row(decided)])
+        self.decisions.append([row])
+        if time.monotonic() - self._synced_at > _SYNC_S:
+            self._synced_at = time.monotonic()
+            self.sync()
+
+    def sync(self) -> None:
+        """Put everything on the disk."""
+        for table in self._all:
+            table.sync()
+
+    def close(self) -> None:
+        """Close every table."""
+        for table in self._all:
+            table.close()
+
+
+def decide_all(
+    source: Source, rule: Rule, logs: Logs, out: Path, *, workers: int, ahead: bool, total: int | None
+) -> Progress:
+    """Decide every frame of a source.
+
+    Each worker takes a frame all the way, decoding and network on the one core it has, so that both overlap between
+    frames and no core waits for another. Rows are written in the order in which the source gave the frames.
+
+    Args:
+        source: Where frames come from.
+        rule: How they are decided; one call of the engine uses one thread.
+        logs: Photo logs.
+        out: Folder of the run.
+        workers: Frames decided at the same time.
+        ahead: Whether workers run ahead of the tables; otherwise a frame is chosen only when a worker is free.
+        total: Number of frames for the bar, None if unknown.
+
+    Returns:
+        What was done; a first Ctrl-C or a termination signal lets the frames under way finish.
+
+    Raises:
+        ReseedError: If a table cannot be written, a log is broken, or the network gives no numbers.
+    """
+    began = time.monotonic()
+    with ExitStack() as stack:
+        stop = stack.enter_context(_stop_on_signal())
+        stack.enter_context(_quiet_pillow())
+        tables = Tables(out)
+        stack.callback(tables.close)
+        bar = stack.enter_context(tqdm(total=total, unit="frame", desc="infer", disable=None))
+        pool = stack.enter_context(ThreadPoolExecutor(workers, thread_name_prefix="infer"))
+        running = _Running(source, rule, logs, tables, bar, stop)
+        stack.callback(running.cancel)  # an error: start nothing more
+        running.go(pool, most=workers * (1 + _AHEAD) if ahead else workers)
+        tables.sync()
+    progress = running.progress
+    progress.stopped = stop.is_set() and not source.exhausted()
+    progress.seconds = time.monotonic() - began
+    return progress
+
+
+class _Running:
+    """The loop between source, workers and tables; all but the deciding happens in the thread that calls it."""
+
+    def __init__(
+        self, source: Source, rule: Rule, logs: Logs, tables: Tables, bar: "tqdm[Any]", stop: threading.Event
+    ) -> None:
+        self._source, self._rule, self._logs = source, rule, logs
+        self._tables, self._bar, self._stop = tables, bar, stop
+        self._waiting: deque[Future[Decided | Unusable]] = deque()
+        self.progress = Progress()
+
+    def go(self, pool: ThreadPoolExecutor, most: int) -> None:
+        """Go on until there are no more frames, or to stop was asked and the frames under way are done."""
+        while True:
+            while len(self._waiting) < most and not self._stop.is_set():
+                frame = self._source.take()
+                if frame is None:
+                    break
+                self._waiting.append(pool.submit(decide, frame, self._rule))
+            self._note_skipped()
+            if self._waiting:
+                self._await_first()
+            elif self._stop.is_set() or self._source.exhausted():
+                return
+            else:
+                self._stop.wait(POLL_S)
+
+    def cancel(self) -> None:
+        """Let no frame begin that nobody waits for."""
+        for future in self._waiting:
+            future.cancel()
+
+    def _await_first(self) -> None:
+        try:
+            result = self._waiting[0].result(timeout=POLL_S)  # a folder that is watched wants a look in between
+        except NotYet:
+            return
+        self._waiting.popleft()
+        if isinstance(result, Decided):
+            self._tables.add(result, self._logs, self._rule.alpha_text)
+            self.progress.decided += 1
+        elif self._source.give_back(result.frame):
+            return
+        else:
+            self._tables.bad.append([_bad_row(result)])
+            self.progress.bad += 1
+            self._bar.set_postfix_str(f"{self.progress.bad} unusable")
+        self._bar.update()
+
+    def _note_skipped(self) -> None:
+        passed = self._source.passed_over()
+        if passed:
+            self._tables.skipped.append([{"frame": old.name, "newer_frame": newer.name} for old, newer in passed])
+            self.progress.skipped += len(passed)
+
+
+def _bad_row(result: Unusable) -> dict[str, object]:
+    error: ImageError = result.error
+    return {"frame": result.frame.name, "reason": error.reason, "detail": " ".join(error.detail.split())}
+
+
+@contextmanager
+def _stop_on_signal() -> Iterator[threading.Event]:
+    """Yield what a first Ctrl-C or termination sets; a second one ends the process at once."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def handle(number: int, _: FrameType | None) -> None:
+        stop.set()
+        signal.signal(number, signal.SIG_DFL)
+
+    for number in before:
+        signal.signal(number, handle)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _quiet_pillow() -> Iterator[None]:
+    with warnings.catch_warnings():
+        # Pillow warns of broken metadata; what cannot be read of it is missing, and is seen to be.
+        warnings.filterwarnings("ignore", module=r"PIL\.")
+        yield
