@@ -10,9 +10,12 @@ export PATH := $(VENV)/bin:$(PATH)
 
 PROFILE := $(basename $(notdir $(PARAMS)))
 RUN := $(CURDIR)/runs/$(PROFILE)
+WORKFLOWS := $(wildcard .github/workflows/*.yml)
 
-.PHONY: repro test lint format
+.PHONY: install repro test lint format
 .DELETE_ON_ERROR:
+
+install: $(VENV)/.installed
 
 ifeq ($(PARAMS),params.yaml)
 repro: $(VENV)/.installed
@@ -35,6 +38,8 @@ lint: $(VENV)/.installed-dev
 	ruff check .
 	mypy
 	lint-imports
+	check-jsonschema --builtin-schema vendor.github-workflows $(WORKFLOWS)
+	zizmor --offline --quiet $(WORKFLOWS)
 
 format: $(VENV)/.installed-dev
 	ruff format .
