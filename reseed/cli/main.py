@@ -12,6 +12,7 @@ from reseed.errors import EXIT_USER_ERROR, ReseedError
 COMMANDS: Final = {
     "agree": "say how far two tables of labels agree, and which items are worth a second look",
     "audit": "show which data, code and parameters produced the score of a revision, rung by rung",
+    "card": "write the model card of a result: use, data, scores with intervals, limits",
     "check": "validate a parameter file in full, and see whether the sources are what was pulled and pinned",
     "compare": "say whether B is better than A, how sure that is, and what changed: revisions or experiments",
     "crossval": "hold every site or sequence out in turn: train on the others, predict it; table and figure",
