@@ -11,21 +11,23 @@ NONE: Final = "n/a"
 # A page stays one that people read, and below what GitHub takes as a comment (65,536 characters).
 MOST_ROWS: Final = 20
 MOST_ITEMS: Final = 10
-_LONGEST: Final = 160
-_MARKUP: Final = re.compile(r"([\\`*_\[\]<>#~$|])")
+_LONGEST_NAME: Final = 160
+_LONGEST_TEXT: Final = 300
+_MARKUP: Final = re.compile(r"([\\`*_\[\]<>#~$])")
 
 
 def words(text: str) -> str:
-    """Return a text as it shows itself: no markup, no mention of a user, one line, at most 160 characters."""
-    cut = _cut(" ".join(text.split()))
+    """Return a text as it shows itself: no markup, no mention of a user, one line, at most 300 characters."""
+    one_line = " ".join(text.split())
+    cut = one_line if len(one_line) <= _LONGEST_TEXT else f"{one_line[:_LONGEST_TEXT]}…"
     # A mention needs the sign directly before the name.
-    return _MARKUP.sub(r"\\\1", cut.replace("&", "&amp;")).replace("@", "@\u200b").replace("\\|", "|")
+    return _MARKUP.sub(r"\\\1", cut.replace("&", "&amp;")).replace("@", "@\u200b")
 
 
 def code(text: str) -> str:
     """Return a name or value in a code span, whatever it holds; the end of a long one is what tells names apart."""
     one_line = " ".join(text.split())
-    shown = one_line if len(one_line) <= _LONGEST else f"…{one_line[-_LONGEST:]}"
+    shown = one_line if len(one_line) <= _LONGEST_NAME else f"…{one_line[-_LONGEST_NAME:]}"
     longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if shown.startswith("`") or shown.endswith("`") or not shown else ""
@@ -78,7 +80,3 @@ class Page:
     def text(self) -> str:
         """Return the page."""
         return "\n\n".join(self._blocks) + "\n"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -12,7 +12,6 @@ from reseed.evaluate.bootstrap import Interval
 from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, score, styled
 
 _WIDTH_IN, _ROW_IN = 7.2, 0.62
-_BASE: Final = "#c3d3d7"
 _APART: Final = 0.17  # between base and head, in rows
 
 
@@ -46,7 +45,7 @@ def change_figure(steps: Sequence[Step], title: str, subtitle: str, *, synthetic
         synthetic: Whether the data is synthetic.
     """
     plot_in = _ROW_IN * len(steps)
-    sheet = Sheet(_WIDTH_IN, plot_in + 0.95, title, subtitle, synthetic=synthetic)
+    sheet = Sheet(_WIDTH_IN, plot_in + 0.8, title, subtitle, synthetic=synthetic)
     ax = sheet.axes(1.25, 0.6, _WIDTH_IN - 1.25 - 0.9, plot_in)
     for at, step in enumerate(steps):
         colour = CLASS_COLOURS.get(step.name, "#4d8290")
@@ -65,7 +64,7 @@ def change_figure(steps: Sequence[Step], title: str, subtitle: str, *, synthetic
 
 def _dot(ax: Axes, at: float, value: float | None, interval: Interval, colour: str, *, hollow: bool) -> None:
     if value is None:
-        ax.text(101, at, "no score", va="center", fontsize=SMALL_PT, color=MUTED)
+        ax.text(101.5, at, "no score", va="center", fontsize=SMALL_PT, color=MUTED)
         return
     ends = [100 * interval.low, 100 * interval.high] if interval.available else [value, value]
     ax.plot(ends, [at, at], color=colour, linewidth=1.6, zorder=2, solid_capstyle="butt", clip_on=False)
@@ -80,7 +79,7 @@ def _dot(ax: Axes, at: float, value: float | None, interval: Interval, colour: s
         clip_on=False,
     )
     ax.text(
-        101 if not interval.available else max(101.0, ends[1] + 2),
+        101.5,
         at,
         score(value),
         va="center",
