@@ -187,6 +187,9 @@ def _without_base(
 
 
 def _from_to(base: float | str | None, head: float | str) -> str:
+    """Return both values in one cell, the sign once."""
+    if isinstance(base, float) and isinstance(head, float):
+        return f"{base:.1f} → {head:.1f} %"
     return percent(head) if base is None else f"{percent(base)} → {percent(head)}"
 
 
