@@ -77,6 +77,7 @@ def _details(page: Page, card: Card) -> None:
             ["versions", words(", ".join(f"{k} {v}" for k, v in (model.get("versions") or {}).items())) or NONE],
             ["revision", code(card.record.revision.commit or "workspace, not committed")],
         ],
+        numbers=False,
     )
     page.say(RECORDED)
 
@@ -122,6 +123,7 @@ def _training_data(page: Page, card: Card) -> None:
                 ]
                 for source in statement["sources"]
             ],
+            numbers=False,
         )
         page.say(f"Labels of annotator {code(str(statement['annotator']))}. {_left_out(statement['quarantined'])}")
 

@@ -66,10 +66,10 @@ class Page:
         if lines:
             self._blocks.append("\n".join(["> [!WARNING]", *(f"> - {line}" for line in lines)]))
 
-    def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Add a table; nothing without rows."""
+    def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True) -> None:
+        """Add a table; nothing without rows. Numbers, all but the first column, stand to the right; words do not."""
         if rows:
-            self._blocks.append("\n".join(markdown(header, rows)))
+            self._blocks.append("\n".join(markdown(header, rows, left=1 if numbers else len(header))))
 
     def items(self, lines: Sequence[str], most: int) -> None:
         """Add a list, its first `most` lines and how many there are more; nothing without lines."""

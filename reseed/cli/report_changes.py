@@ -14,7 +14,7 @@ def add_flips(page: Page, report: Mapping[str, Any]) -> None:
     """Add the frames that base and head decide differently, those now wrong first."""
     page.title("Frames whose decision flipped")
     if report["flips"] is None:
-        page.say(f"Not known: {words(report['not_compared'])}.")
+        page.say("Not known: the single answers of both sides are not stored here.")
         return
     if report["same_test_set"] is False:
         page.say("Not listed: the test sets differ.")
@@ -33,6 +33,7 @@ def add_flips(page: Page, report: Mapping[str, Any]) -> None:
              {-1: "❌ now wrong", 0: NONE, 1: "✅ now right"}[better(flip)]]
             for flip in flips[:MOST_ROWS]
         ],
+        numbers=False,
     )  # fmt: skip
     if len(flips) > MOST_ROWS:
         page.say(f"… and {len(flips) - MOST_ROWS:,} more (`python -m reseed compare --json` lists all).")
@@ -55,7 +56,7 @@ def add_changes(page: Page, report: Mapping[str, Any]) -> None:
     page.title("What changed")
     changes = [[code(row["key"]), code(row["old"]), code(row["new"])] for row in report["params"]]
     page.say("**Parameters**" if changes else "**Parameters**: none")
-    page.table(("key", "base", "head"), changes[: 2 * MOST_ROWS])
+    page.table(("key", "base", "head"), changes[: 2 * MOST_ROWS], numbers=False)
     if len(changes) > 2 * MOST_ROWS:
         page.say(f"… and {len(changes) - 2 * MOST_ROWS:,} more.")
     data = _data(report)
@@ -95,4 +96,4 @@ def add_audit(page: Page, report: Mapping[str, Any], head: str) -> None:
     for rung in report["rungs"]:
         said = [rung["reason"], *rung["findings"][1:_MOST_FINDINGS], *(f"note: {note}" for note in rung["notes"])]
         rows.append([rung["rung"], _SIGN[rung["status"]], "<br>".join(words(line) for line in said[:MOST_ITEMS])])
-    page.table(("rung", "status", "why"), rows)
+    page.table(("rung", "status", "why"), rows, numbers=False)

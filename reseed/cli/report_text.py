@@ -32,7 +32,9 @@ def report_page(report: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
         page.say(f"No comparison, head alone: {words(report['alone'])}.")
     else:
         for row in _rows(report, _HEADLINE):
-            page.say(_verdict(row, report))
+            page.say(_verdict(row))
+        if report["not_compared"]:
+            page.say(f"Not stored here: {words(report['not_compared'])}.")
     _scores(page, report)
     _classes(page, report)
     _sites(page, report)
@@ -74,14 +76,14 @@ def _rows(report: Mapping[str, Any], names: Sequence[str]) -> list[Mapping[str, 
     return [found[name] for name in names]
 
 
-def _verdict(row: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+def _verdict(row: Mapping[str, Any]) -> str:
     name = CALLED[row["score"]]
     said = f"**{name[0].upper()}{name[1:]} {percent(row['base'])} → {percent(row['head'])}**"
     difference = row["difference"]
     if difference == NOT_AVAILABLE:
         return f"{said}: no difference is claimed."
     if row.get("p", NOT_AVAILABLE) == NOT_AVAILABLE:
-        why = row.get("reason") or f"the single answers are not stored here ({report['not_compared']})"
+        why = row.get("reason") or "the single answers of both sides are not stored here"
         return f"{said}: {points(difference)} points. **Whether that is more than noise cannot be said**: {words(why)}."
     if difference == row["low"] == row["high"] == 0:
         return f"{said}: every answer is the same."
