@@ -1,6 +1,7 @@
 """What the workflow of a pull request runs, between two commits of a throw-away clone."""
 
 import base64
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,9 +41,11 @@ def pull_request(clone: Clone, base: str, *, fails: bool = False) -> Published:
 
 
 def beside(clone: Clone, target: Path) -> Clone:
-    """A fresh clone, as a workflow gets it, that finds what a run would make in the cache of another."""
+    """A fresh clone, as a workflow gets it, that has run what another clone has, its scores and pictures apart."""
     fresh = clone.clone(target)
     (fresh.root / ".dvc/config.local").write_text(f"[cache]\n    dir = {clone.root}/.dvc/cache\n")
+    fresh.dvc("checkout")
+    shutil.rmtree(fresh.root / "plots/figures")
     return fresh
 
 
