@@ -89,7 +89,6 @@ def test_without_a_remote_both_sides_are_run_again(clone: Clone, tmp_path: Path)
 
 
 def test_code_and_parameters_that_the_result_is_not_of(clone: Clone) -> None:
-    assert "DRIFTED" not in clone.run("python", "-m", "reseed", "drift")
     clone.set_params(train__seed=7)
     clone.commit("Try another seed")
     said = clone.run("python", "-m", "reseed", "drift", fails=True)
