@@ -1,7 +1,6 @@
 """What the workflow of a pull request runs, between two commits of a throw-away clone."""
 
 import base64
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,11 +40,10 @@ def pull_request(clone: Clone, base: str, *, fails: bool = False) -> Published:
 
 
 def beside(clone: Clone, target: Path) -> Clone:
-    """A fresh clone, as a workflow gets it, that has run what another clone has, its scores and pictures apart."""
+    """A fresh clone, as a workflow gets it, with the outputs of another, so that only the scores are computed."""
     fresh = clone.clone(target)
     (fresh.root / ".dvc/config.local").write_text(f"[cache]\n    dir = {clone.root}/.dvc/cache\n")
     fresh.dvc("checkout")
-    shutil.rmtree(fresh.root / "plots/figures")
     return fresh
 
 
