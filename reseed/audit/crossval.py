@@ -19,8 +19,9 @@ from reseed.evaluate.alpha_curve import alpha_curve
 from reseed.evaluate.confusion import Counts, confusion_counts
 from reseed.evaluate.metrics import class_indices, decision_indices
 from reseed.learn.fit import fit
-from reseed.learn.infer import predict_probabilities, predicted_classes
+from reseed.learn.infer import predict_probabilities
 from reseed.learn.patch_set import PatchSet, join_patches
+from reseed.learn.probabilities import predicted_classes
 from reseed.learn.runtime import reproducible
 from reseed.learn.state import State
 from reseed.params.aggregate import AggregateParams

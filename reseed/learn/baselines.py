@@ -13,8 +13,9 @@ from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.classes import CLASS_INDEX, CLASSES, DECISIONS, DEPLOY, NO_DEPLOY
 from reseed.errors import ReseedError
 from reseed.learn.fit import fit
-from reseed.learn.infer import predict_logits, predicted_classes, softmax
+from reseed.learn.infer import predict_logits
 from reseed.learn.patch_set import PatchSet
+from reseed.learn.probabilities import predicted_classes, softmax
 from reseed.learn.runtime import reproducible
 from reseed.learn.whole_frames import WholeFrames
 from reseed.params.train import TrainParams

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reseed.errors import ReseedError
-from reseed.learn.infer import softmax
+from reseed.learn.probabilities import softmax
 
 _HOTTEST: Final = 20.0  # temperatures from 1/20 to 20 are looked at
 _HALVINGS: Final = 60

@@ -107,13 +107,14 @@ def save_model(network: Network, described: ModelCard, pt: Path, card: Path) -> 
     write_json(card, complete.model_dump(mode="json"))
 
 
-def load_model(pt: Path, card: Path, geometry: dict[str, Any]) -> tuple[Network, ModelCard]:
+def load_model(pt: Path, card: Path, geometry: dict[str, Any] | None) -> tuple[Network, ModelCard]:
     """Return the network, on the CPU in evaluation mode, and its description.
 
     Args:
         pt: `model.pt`.
         card: `model.json`.
-        geometry: How the patches it will see were cut and resized (`data/patches/geometry.json`).
+        geometry: How the patches it will see were cut and resized (`data/patches/geometry.json`); None where they are
+            yet to be cut as the description says.
 
     Raises:
         ModelError: If a file is missing or broken, or the two files, this code and these patches do not fit together;
@@ -121,7 +122,8 @@ def load_model(pt: Path, card: Path, geometry: dict[str, Any]) -> tuple[Network,
     """
     described = read_card(card)
     _require_same(card, "classes", described.classes, CLASSES)
-    _require_same(card, "geometry", described.geometry, geometry)
+    if geometry is not None:
+        _require_same(card, "geometry", described.geometry, geometry)
     _require_same(card, "normalisation", described.normalisation, Normalisation(mean=CHANNEL_MEAN, std=CHANNEL_STD))
     _require_same(card, "head", described.head, Head(width=HEAD_WIDTH, dropout=HEAD_DROPOUT))
     if described.backbone not in LAST_LAYER:

@@ -14,9 +14,10 @@ from tqdm import tqdm
 from reseed.classes import CLASSES
 from reseed.errors import ModelError, ReseedError
 from reseed.learn.augment import Augmentation, augment
-from reseed.learn.infer import predict_logits, predicted_classes, softmax
+from reseed.learn.infer import predict_logits
 from reseed.learn.losses import Loss, inverse_class_weights, make_loss
 from reseed.learn.models import Network, to_unit
+from reseed.learn.probabilities import predicted_classes, softmax
 from reseed.learn.runtime import reproducible, resolve_device
 from reseed.learn.sampling import class_counts, draw_order, epoch_generator, split_batches
 from reseed.learn.validation import accuracy, macro_f1

@@ -8,14 +8,11 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from reseed.artifacts.table import FLOAT_DECIMALS
 from reseed.classes import CLASSES
-from reseed.errors import ModelError
 from reseed.learn.models import to_unit
 from reseed.learn.patch_set import PatchSet
+from reseed.learn.probabilities import Probabilities, predicted_classes, softmax
 from reseed.learn.runtime import reproducible
-
-Probabilities = npt.NDArray[np.float64]
 
 
 def predict_logits(
@@ -70,36 +67,6 @@ def predict_probabilities(
         ModelError: If an output is not a number.
     """
     return softmax(predict_logits(network, images, batch_size, device, rows))
-
-
-def softmax(logits: npt.NDArray[np.float64]) -> Probabilities:
-    """Return exp(z) / sum(exp(z)) by row, rounded to 6 decimals.
-
-    Args:
-        logits: (N, 3) float64.
-
-    Raises:
-        ModelError: If a logit is not finite.
-    """
-    broken = np.flatnonzero(~np.isfinite(logits).all(axis=1))
-    if len(broken):
-        raise ModelError(
-            f"the network gives no finite number for {len(broken)} of {len(logits)} patches (first: row {broken[0]}); "
-            "its weights are broken: train again, with a lower train.lr if training diverged"
-        )
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    rounded: Probabilities = np.round(powers / powers.sum(axis=1, keepdims=True), FLOAT_DECIMALS)
-    return rounded
-
-
-def predicted_classes(probabilities: Probabilities) -> npt.NDArray[np.int64]:
-    """Return the index of the highest probability of each row; ties go to the lower index, so to No-Deploy first.
-
-    Args:
-        probabilities: (N, 3) as `predict_probabilities` returns them.
-    """
-    best: npt.NDArray[np.int64] = probabilities.argmax(axis=1).astype(np.int64)
-    return best
 
 
 def predict_patches(

@@ -11,8 +11,9 @@ from torch import nn
 from reseed.errors import ModelError, ParamsError, ReseedError
 from reseed.learn.curve import curve_rows, train_metrics
 from reseed.learn.fit import EpochScore, FitResult, fit
-from reseed.learn.infer import predict_probabilities, predicted_classes
+from reseed.learn.infer import predict_probabilities
 from reseed.learn.models import Network
+from reseed.learn.probabilities import predicted_classes
 from reseed.learn.runtime import resolve_device
 from reseed.learn.state import state_bytes
 from reseed.params.train import TrainParams

@@ -8,9 +8,10 @@ from scipy.special import softmax as scipy_softmax
 from torch import Tensor, nn
 
 from reseed.errors import ModelError
-from reseed.learn.infer import predict_logits, predict_patches, predict_probabilities, predicted_classes, softmax
+from reseed.learn.infer import predict_logits, predict_patches, predict_probabilities
 from reseed.learn.models import Network
 from reseed.learn.patch_set import PatchSet
+from reseed.learn.probabilities import predicted_classes, softmax
 from tests.unit.learn.conftest import Reef
 
 CPU = torch.device("cpu")

@@ -1,0 +1,71 @@
+"""OpenVINO on the CPU: an optional extra, the fastest on Intel."""
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reseed.errors import ModelError
+from reseed.learn.engine import OPENVINO
+from reseed.learn.facts import ModelFacts
+from reseed.learn.onnx_engine import INPUT, LOGITS, OnnxEngine, in_steps
+from reseed.learn.probabilities import Probabilities, softmax
+
+
+@dataclass(frozen=True)
+class OpenvinoEngine:
+    """A network in OpenVINO.
+
+    Args:
+        compiled: The compiled model.
+        facts: What its metadata say.
+        version: Of OpenVINO.
+    """
+
+    compiled: Any
+    facts: ModelFacts
+    version: str
+    name: str = OPENVINO
+
+    @classmethod
+    def open(cls, data: bytes, where: str, threads: int) -> "OpenvinoEngine":
+        """Compile a model.
+
+        Args:
+            data: Bytes of a file of `python -m reseed export`.
+            where: Its path, for messages.
+            threads: CPU threads of one call.
+
+        Raises:
+            ModelError: If OpenVINO is missing, or the file is broken or was made by something else.
+        """
+        os.environ.setdefault("OPENVINO_TELEMETRY_OPT_OUT", "1")
+        try:
+            import openvino  # noqa: PLC0415  # an optional extra
+        except ImportError as error:
+            raise ModelError(
+                f"engine openvino needs OpenVINO ({error}): pip install -r requirements-extras.txt -c "
+                "requirements.lock; or use engine onnx"
+            ) from error
+        facts = OnnxEngine.open(data, where, threads).facts  # also names a broken file
+        core = openvino.Core()
+        # float32: by itself it would take bfloat16 where the processor has it, and give other probabilities.
+        options = {
+            "INFERENCE_PRECISION_HINT": "f32",
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_NUM_THREADS": threads,
+            "NUM_STREAMS": 1,
+        }
+        compiled = core.compile_model(core.read_model(data), "CPU", options)
+        return cls(compiled, facts, str(openvino.__version__))
+
+    def logits(self, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
+        """Return (N, 3) float64 logits of (N, S, S, 3) uint8 images."""
+        request = self.compiled.create_infer_request()  # one for each call: a request serves one thread at a time
+        return in_steps(images, lambda chunk: request.infer({INPUT: chunk})[LOGITS])
+
+    def classify(self, images: npt.NDArray[np.uint8]) -> Probabilities:
+        """Return (N, 3) probabilities of (N, S, S, 3) uint8 images."""
+        return softmax(self.logits(images))

@@ -1,0 +1,57 @@
+"""The network in torch: on any device, without an export."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from reseed.learn.engine import TORCH
+from reseed.learn.facts import ModelFacts
+from reseed.learn.model_folder import facts_of_card, load_folder
+from reseed.learn.models import Network, to_unit
+from reseed.learn.probabilities import Probabilities, softmax
+from reseed.learn.runtime import resolve_device
+
+
+@dataclass(frozen=True)
+class TorchEngine:
+    """A network in torch.
+
+    Args:
+        network: In evaluation mode, on `device`.
+        device: Where it runs.
+        facts: What its description says.
+        version: Of torch.
+    """
+
+    network: Network
+    device: torch.device
+    facts: ModelFacts
+    version: str = torch.__version__
+    name: str = TORCH
+
+    @classmethod
+    def open(cls, folder: Path, threads: int, device: str) -> "TorchEngine":
+        """Open a model folder; `threads` holds for the whole process.
+
+        Raises:
+            ModelError: If the files are missing, broken or do not fit this code.
+            ParamsError: If this machine does not have the device.
+        """
+        where = resolve_device(device, "device")
+        network, card = load_folder(folder)
+        torch.set_num_threads(threads)
+        return cls(network.to(where), where, facts_of_card(card, folder))
+
+    def logits(self, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
+        """Return (N, 3) float64 logits of (N, S, S, 3) uint8 images."""
+        with torch.inference_mode():
+            batch = torch.from_numpy(np.array(images)).to(self.device)
+            out: npt.NDArray[np.float64] = self.network(to_unit(batch)).cpu().double().numpy()
+        return out
+
+    def classify(self, images: npt.NDArray[np.uint8]) -> Probabilities:
+        """Return (N, 3) probabilities of (N, S, S, 3) uint8 images."""
+        return softmax(self.logits(images))
