@@ -4,6 +4,7 @@ Inside the graph: the channel order of stored images, normalisation, the network
 the decision of the frame that the patches make up.
 """
 
+import copy
 import io
 import warnings
 from fractions import Fraction
@@ -34,10 +35,18 @@ class Exported(nn.Module):
         alpha: Threshold, None to leave the decision out.
     """
 
+    mean_level: Tensor
+
     def __init__(self, network: Network, alpha: Fraction | None) -> None:
         super().__init__()
-        self.network = network
+        self.network = copy.deepcopy(network)
         self.alpha = alpha
+        # The standard deviation goes into the first weights: one pass less over all pixels. The mean cannot: the border
+        # that the first layer pads with zeros would change.
+        first = next(module for module in self.network.backbone.modules() if isinstance(module, nn.Conv2d))
+        with torch.no_grad():
+            first.weight.div_(255 * network.std)
+        self.register_buffer("mean_level", 255 * network.mean)
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         """Return `PATCH_OUTPUTS` of (N, S, S, 3) uint8 images and, with alpha, `FRAME_OUTPUTS` of the frame they make.
@@ -45,7 +54,8 @@ class Exported(nn.Module):
         The class is the one of the rounded probabilities, ties to the lower index, as everywhere. The decision compares
         integers, as `reseed.decide.alpha` does.
         """
-        logits = self.network(images.permute(0, 3, 1, 2).to(torch.float32) / 255)
+        shifted = images.permute(0, 3, 1, 2).to(torch.float32) - self.mean_level
+        logits = self.network.head(self.network.backbone(shifted))
         probabilities = torch.softmax(logits, dim=1)
         classes = torch.round(probabilities * 10**PROBABILITY_DECIMALS).argmax(dim=1)
         if self.alpha is None:

@@ -1,7 +1,10 @@
 """What one has to know of a model to use it rightly, whatever runs it."""
 
+import json
 from dataclasses import dataclass
 from typing import Any
+
+from reseed.errors import ModelError
 
 
 @dataclass(frozen=True)
@@ -36,3 +39,22 @@ class ModelFacts:
             "resize": self.resize,
             "decode": self.decode,
         }
+
+
+def require_geometry(facts: ModelFacts, geometry: dict[str, Any], where: str) -> None:
+    """Check that patches are made as those the model was trained on.
+
+    Args:
+        facts: Of the model.
+        geometry: How the patches were made, as `data/patches/geometry.json` says it.
+        where: Path of the model, for the message.
+
+    Raises:
+        ModelError: If they are not; both sides are named.
+    """
+    if facts.geometry() != geometry:
+        raise ModelError(
+            f"{where}: geometry of the model is {json.dumps(facts.geometry(), sort_keys=True)}, but here it is "
+            f"{json.dumps(geometry, sort_keys=True)}; train again with `dvc repro train`, or check out the code and "
+            "parameters that the model was trained with"
+        )

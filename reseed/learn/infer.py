@@ -10,9 +10,7 @@ from tqdm import tqdm
 
 from reseed.classes import CLASSES
 from reseed.learn.models import to_unit
-from reseed.learn.patch_set import PatchSet
-from reseed.learn.probabilities import Probabilities, predicted_classes, softmax
-from reseed.learn.runtime import reproducible
+from reseed.learn.probabilities import Probabilities, softmax
 
 
 def predict_logits(
@@ -40,7 +38,7 @@ def predict_logits(
     network.eval()
     try:
         with torch.inference_mode():
-            for start in _batch_starts(total, batch_size):
+            for start in batch_starts(total, batch_size):
                 chosen = slice(start, start + batch_size)
                 batch = np.array(images[chosen] if rows is None else images[rows[chosen]])
                 output: Tensor = network(to_unit(torch.from_numpy(batch).to(device)))
@@ -69,73 +67,13 @@ def predict_probabilities(
     return softmax(predict_logits(network, images, batch_size, device, rows))
 
 
-def predict_patches(
-    network: nn.Module,
-    images: npt.NDArray[np.uint8],
-    patches: PatchSet,
-    batch_size: int,
-    threads: int,
-    device: torch.device,
-) -> list[dict[str, object]]:
-    """Predict every patch exactly once.
+def batch_starts(total: int, batch_size: int) -> Iterator[int]:
+    """Yield where each batch starts, with a progress bar.
 
     Args:
-        network: Moved to `device`.
-        images: (N, H, W, 3) uint8, in the order of `patches`.
-        patches: What is known of each.
+        total: Patches.
         batch_size: Patches per step.
-        threads: CPU threads; the last decimals depend on it.
-        device: Where to run.
-
-    Returns:
-        N rows of `PATCH_PREDICTIONS`.
-
-    Raises:
-        ModelError: If an output is not a finite number.
     """
-    return prediction_rows(patches, softmax(patch_logits(network, images, batch_size, threads, device)))
-
-
-def patch_logits(
-    network: nn.Module, images: npt.NDArray[np.uint8], batch_size: int, threads: int, device: torch.device
-) -> npt.NDArray[np.float64]:
-    """Run the network over every patch exactly once; arguments as `predict_patches`.
-
-    Returns:
-        (N, 3) float64 logits.
-    """
-    with reproducible(threads, 0, device):
-        return predict_logits(network.to(device), images, batch_size, device)
-
-
-def prediction_rows(patches: PatchSet, probabilities: Probabilities) -> list[dict[str, object]]:
-    """Return the N rows of `PATCH_PREDICTIONS`.
-
-    Args:
-        patches: What is known of each of N patches.
-        probabilities: (N, 3) as `softmax` returns them.
-    """
-    assert len(probabilities) == len(patches.patch_ids) == len(set(patches.patch_ids))  # each exactly once
-    predicted = predicted_classes(probabilities)
-    columns = zip(
-        patches.patch_ids, patches.frame_ids, patches.split, patches.gold_names, probabilities, predicted, strict=True
-    )
-    return [
-        {
-            "patch_id": patch_id,
-            "frame_id": frame_id,
-            "split": split,
-            "gold": gold,
-            "p_no_deploy": row[0],
-            "p_coral": row[1],
-            "p_deploy": row[2],
-            "predicted": CLASSES[best],
-        }
-        for patch_id, frame_id, split, gold, row, best in columns
-    ]
-
-
-def _batch_starts(total: int, batch_size: int) -> Iterator[int]:
     # Shown only where it takes a while: a bar per validation pass would bury the one of training.
     starts = range(0, total, batch_size)
     return iter(tqdm(starts, desc="predict", unit="batch", disable=None, delay=5, leave=False))

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from reseed.classes import CLASSES
 from reseed.errors import ModelError
-from reseed.learn.engine import ONNX
+from reseed.learn.engine import CPU, ONNX
 from reseed.learn.facts import ModelFacts
 from reseed.learn.probabilities import Probabilities, softmax
 
@@ -33,6 +33,7 @@ class OnnxEngine:
     facts: ModelFacts
     version: str
     name: str = ONNX
+    device: str = CPU
 
     @classmethod
     def open(cls, data: bytes, where: str, threads: int) -> "OnnxEngine":

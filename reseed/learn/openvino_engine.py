@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reseed.errors import ModelError
-from reseed.learn.engine import OPENVINO
+from reseed.learn.engine import CPU, OPENVINO, OPENVINO_BF16
 from reseed.learn.facts import ModelFacts
 from reseed.learn.onnx_engine import INPUT, LOGITS, OnnxEngine, in_steps
 from reseed.learn.probabilities import Probabilities, softmax
@@ -22,24 +22,28 @@ class OpenvinoEngine:
         compiled: The compiled model.
         facts: What its metadata say.
         version: Of OpenVINO.
+        name: `openvino` or `openvino-bf16`.
     """
 
     compiled: Any
     facts: ModelFacts
     version: str
-    name: str = OPENVINO
+    name: str
+    device: str = CPU
 
     @classmethod
-    def open(cls, data: bytes, where: str, threads: int) -> "OpenvinoEngine":
+    def open(cls, data: bytes, where: str, threads: int, name: str = OPENVINO) -> "OpenvinoEngine":
         """Compile a model.
 
         Args:
             data: Bytes of a file of `python -m reseed export`.
             where: Its path, for messages.
             threads: CPU threads of one call.
+            name: `openvino` computes in float32, `openvino-bf16` in bfloat16.
 
         Raises:
-            ModelError: If OpenVINO is missing, or the file is broken or was made by something else.
+            ModelError: If OpenVINO is missing, the processor has no bfloat16, or the file is broken or was made by
+                something else.
         """
         os.environ.setdefault("OPENVINO_TELEMETRY_OPT_OUT", "1")
         try:
@@ -51,15 +55,17 @@ class OpenvinoEngine:
             ) from error
         facts = OnnxEngine.open(data, where, threads).facts  # also names a broken file
         core = openvino.Core()
-        # float32: by itself it would take bfloat16 where the processor has it, and give other probabilities.
+        if name == OPENVINO_BF16 and "BF16" not in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
+            raise ModelError("engine openvino-bf16: this processor has no bfloat16; use engine openvino or onnx")
         options = {
-            "INFERENCE_PRECISION_HINT": "f32",
+            # By itself it would take bfloat16 wherever the processor has it.
+            "INFERENCE_PRECISION_HINT": "bf16" if name == OPENVINO_BF16 else "f32",
             "PERFORMANCE_HINT": "LATENCY",
             "INFERENCE_NUM_THREADS": threads,
             "NUM_STREAMS": 1,
         }
         compiled = core.compile_model(core.read_model(data), "CPU", options)
-        return cls(compiled, facts, str(openvino.__version__))
+        return cls(compiled, facts, str(openvino.__version__), name)
 
     def logits(self, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
         """Return (N, 3) float64 logits of (N, S, S, 3) uint8 images."""

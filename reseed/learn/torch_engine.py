@@ -20,27 +20,38 @@ class TorchEngine:
     """A network in torch.
 
     Args:
-        network: In evaluation mode, on `device`.
-        device: Where it runs.
+        network: In evaluation mode, on `place`.
+        place: Where it runs.
         facts: What its description says.
         version: Of torch.
     """
 
     network: Network
-    device: torch.device
+    place: torch.device
     facts: ModelFacts
     version: str = torch.__version__
     name: str = TORCH
 
+    @property
+    def device(self) -> str:
+        """`cpu`, `cuda` or `mps`."""
+        return self.place.type
+
     @classmethod
-    def open(cls, folder: Path, threads: int, device: str) -> "TorchEngine":
-        """Open a model folder; `threads` holds for the whole process.
+    def open(cls, folder: Path, threads: int, device: str, key: str) -> "TorchEngine":
+        """Open a model folder.
+
+        Args:
+            folder: With `model.pt` and `model.json`.
+            threads: CPU threads, for the whole process.
+            device: As `resolve_device` takes it.
+            key: Where the user set it, for the message.
 
         Raises:
             ModelError: If the files are missing, broken or do not fit this code.
             ParamsError: If this machine does not have the device.
         """
-        where = resolve_device(device, "device")
+        where = resolve_device(device, key)
         network, card = load_folder(folder)
         torch.set_num_threads(threads)
         return cls(network.to(where), where, facts_of_card(card, folder))
@@ -48,7 +59,7 @@ class TorchEngine:
     def logits(self, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
         """Return (N, 3) float64 logits of (N, S, S, 3) uint8 images."""
         with torch.inference_mode():
-            batch = torch.from_numpy(np.array(images)).to(self.device)
+            batch = torch.from_numpy(np.array(images)).to(self.place)
             out: npt.NDArray[np.float64] = self.network(to_unit(batch)).cpu().double().numpy()
         return out
 

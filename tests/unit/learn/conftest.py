@@ -134,7 +134,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     train = "".join(f"  {key}: {str(value).lower()}\n" for key, value in TRAIN_VALUES.items())
     write_text(
         tmp_path / "params.yaml",
-        f"train:\n{train}predict:\n  batch_size: 32\n  threads: 1\n  device: cpu\n  calibrate: none\n",
+        f"train:\n{train}predict:\n  batch_size: 32\n  engine: torch\n  threads: 1\n  device: cpu\n  calibrate: none\n",
     )
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -8,9 +8,10 @@ from scipy.special import softmax as scipy_softmax
 from torch import Tensor, nn
 
 from reseed.errors import ModelError
-from reseed.learn.infer import predict_logits, predict_patches, predict_probabilities
+from reseed.learn.infer import predict_logits, predict_probabilities
 from reseed.learn.models import Network
 from reseed.learn.patch_set import PatchSet
+from reseed.learn.predictions import prediction_rows
 from reseed.learn.probabilities import predicted_classes, softmax
 from tests.unit.learn.conftest import Reef
 
@@ -100,7 +101,7 @@ def test_rows_of_the_prediction_table() -> None:
     )
     images = np.zeros((3, 4, 4, 3), np.uint8)
     images[1, 0, 0] = [0, 9, 0]
-    rows = predict_patches(Recorder(), images, patches, 2, 1, CPU)
+    rows = prediction_rows(patches, predict_probabilities(Recorder(), images, 2, CPU))
     # e^9 / (e^9 + 2) = 8103.0839 / 8105.0839 = 0.999753, each of the others 0.000123.
     assert rows[1] == {
         "patch_id": "a#2",
