@@ -7,6 +7,7 @@ from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.splits import SPLITS_TABLE, TRAIN, VAL
 from reseed.artifacts.training import TRAINING_CURVE
 from reseed.learn.checkpoint import describe_model, save_model
+from reseed.learn.convert import convert
 from reseed.learn.curve import curve_rows, train_metrics
 from reseed.learn.fit import fit
 from reseed.learn.patch_set import join_patches, open_images
@@ -26,20 +27,17 @@ CURVE = Path("plots/training.csv")
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Train on the labelled patches of split train, keep the best epoch on split val."""
+    """Train on the labelled patches of split train, keep the best epoch on split val; or take a checkpoint over."""
     parse_arguments(__doc__, argv)
     params = load_section(PARAMS, "train", TrainParams)
     index = PATCH_INDEX.read(PATCHES / "index.csv")
     patches = join_patches(index, PATCH_LABELS.read(PATCHES / "labels.csv"), SPLITS_TABLE.read(SPLITS))
     images = open_images(PATCHES / "patches.npy", len(index))
-    result = fit(
-        images,
-        patches.gold,
-        patches.labelled(TRAIN),
-        patches.labelled(VAL),
-        params,
-        load_start(PRETRAINED / "weights.pt", params.backbone),
-    )
+    rows = patches.labelled(TRAIN), patches.labelled(VAL)
+    if params.checkpoint == "none":
+        result = fit(images, patches.gold, *rows, params, load_start(PRETRAINED / "weights.pt", params.backbone))
+    else:
+        result = convert(images, patches.gold, *rows, params)
     described = describe_model(
         backbone=params.backbone,
         best_epoch=result.best.epoch,
@@ -49,6 +47,7 @@ def main(argv: list[str] | None = None) -> None:
         input_px=images.shape[1:3],
         geometry=read_json(PATCHES / "geometry.json"),
         pretrained=read_json(PRETRAINED / "weights.json"),
+        converted=result.converted,
     )
     save_model(result.network, described, MODEL, CARD)
     write_json(METRICS, train_metrics(result))

@@ -102,8 +102,13 @@ def cross_validate(
         tell: Called after each fold, as all of them can take hours.
 
     Raises:
-        ReseedError: If a fold cannot be trained: names the group that was held out.
+        ReseedError: If a fold cannot be trained: names the group that was held out; or if `train.checkpoint` is set.
     """
+    if params.train.checkpoint != "none":
+        raise ReseedError(
+            "train.checkpoint is set: a network that is taken over learns from no fold, so there is nothing to "
+            "hold out; set train.checkpoint to none"
+        )
     results = []
     for fold in folds:
         try:

@@ -1,10 +1,11 @@
 """Rungs recompute and re-derive: do stages, run again on the stored inputs, give the stored outputs?"""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +21,9 @@ from reseed.field.sources import copy_file
 SCORING: Final = ("aggregate", "evaluate")
 DERIVING: Final = ("catalog", "split", "extract", "predict")
 PREDICTIONS: Final = "data/predictions/patches.csv"
-# Probabilities of another CPU may differ in their last digits; chosen, not measured: 100 times the last one stored.
+CALIBRATION: Final = "data/predictions/calibration.json"
+ENGINE: Final = "data/predictions/engine.json"
+# Probabilities of another CPU or engine may differ in their last digits; chosen, not measured: 100 times the last one stored.
 TOLERANCE: Final = 1e-4
 _PROBABILITIES: Final = ["p_no_deploy", "p_coral", "p_deploy"]
 # Pictures are for looking at; another version of a font would change their bytes and no score.
@@ -80,7 +83,7 @@ def _redo_stage(snapshot: Snapshot, stage: str) -> Redone:
     for path, digest in _outputs(snapshot, stage):
         if (folder / path).is_file() and md5_of(folder / path) == digest:
             n_same += 1
-        elif path == PREDICTIONS and (why := _within_tolerance(snapshot, folder / path)):
+        elif path in NEAR and (why := NEAR[path](snapshot, folder / path)):
             notes.append(why)
         else:
             failures.append(f"{path}: stage {stage} redone on its stored inputs gives another file")
@@ -144,3 +147,42 @@ def _within_tolerance(snapshot: Snapshot, redone: Path) -> str:
     return (
         f"{PREDICTIONS}: probabilities redone lie within {apart:.1g} of the stored ones" if apart <= TOLERANCE else ""
     )
+
+
+def _near_calibration(snapshot: Snapshot, redone: Path) -> str:
+    """Return that a redone calibration is near the stored one; empty if it is not. It follows the probabilities."""
+    stored, again = _facts(snapshot.stored(CALIBRATION)), _facts(redone)
+    if stored.keys() != again.keys() or not stored:
+        return ""
+    for key, value in stored.items():
+        if isinstance(value, float) and isinstance(again[key], float):
+            if abs(value - again[key]) > TOLERANCE * max(1.0, abs(value)):
+                return ""
+        elif value != again[key]:
+            return ""
+    return f"{CALIBRATION}: redone within {TOLERANCE} of the stored one"
+
+
+def _other_engine(snapshot: Snapshot, redone: Path) -> str:
+    """Return what ran the network then and now; empty if one of them is not known. The predictions are judged apart."""
+    stored, again = _facts(snapshot.stored(ENGINE)), _facts(redone)
+    if not stored or stored.keys() != again.keys():
+        return ""
+    then, now = (" ".join(map(str, facts.values())) for facts in (stored, again))
+    return f"{ENGINE}: predicted by {then}, redone by {now}"
+
+
+def _facts(path: Path | None) -> dict[str, Any]:
+    try:
+        facts = json.loads(path.read_bytes()) if path is not None else {}
+    except (OSError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+# What may differ on another machine, and how that is judged: one line if it is near, else empty.
+NEAR: Final[dict[str, Callable[[Snapshot, Path], str]]] = {
+    PREDICTIONS: _within_tolerance,
+    CALIBRATION: _near_calibration,
+    ENGINE: _other_engine,
+}

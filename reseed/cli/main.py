@@ -15,6 +15,8 @@ COMMANDS: Final = {
     "check": "validate a parameter file in full, and see whether the sources are what was pulled and pinned",
     "compare": "say whether B is better than A, how sure that is, and what changed: revisions or experiments",
     "crossval": "hold every site or sequence out in turn: train on the others, predict it; table and figure",
+    "export": "write a model as one ONNX file that says how to use it, checked against the network before it appears",
+    "import-checkpoint": "make a model folder of a research checkpoint: for infer and export",
     "leakage": "look for seafloor that train, val and test share: copies, close neighbours, overlapping views",
     "pin": "print the digest of a source folder, archive or url, for pull.sources[].sha256",
     "score": "score a table of predictions against a table of reference labels, with the code of the pipeline",

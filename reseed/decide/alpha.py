@@ -1,5 +1,6 @@
 """The deployment threshold alpha: the decision rule in exact arithmetic, and its choice on validation frames."""
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reseed.errors import TableError
+from reseed.params.aggregate import ALPHA_DECIMALS
 
 GRID_STEPS = 100
 
@@ -27,6 +29,25 @@ def exact(alpha: float) -> Fraction:
     if not 0 <= alpha <= 1:  # also catches NaN
         raise TableError(f"alpha is {alpha!r}; allowed: a number from 0 to 1")
     return Fraction(repr(float(alpha)))
+
+
+def parse_alpha(text: str, where: str) -> str:
+    """Return the decimal text of alpha as everything records it: `0.50` is 0.5.
+
+    Args:
+        text: As somebody typed it.
+        where: Name of the option, for the message.
+
+    Raises:
+        TableError: If it is no number from 0 to 1 with at most 6 decimals.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 1 or round(value, ALPHA_DECIMALS) != value:
+        raise TableError(f"{where}: got {text!r}; allowed: a number from 0 to 1 with at most {ALPHA_DECIMALS} decimals")
+    return repr(value)
 
 
 def alpha_grid() -> tuple[Fraction, ...]:

@@ -20,17 +20,18 @@ def training_figure(curve: pd.DataFrame, *, synthetic: bool) -> Figure:
     """Draw the loss of both splits and the validation macro F1 over the epochs, and mark the epoch that was kept.
 
     Args:
-        curve: One row per epoch: epoch, train_loss, val_loss, val_macro_f1 (percent).
+        curve: One row per epoch: epoch, train_loss, val_loss, val_macro_f1 (percent); none if the network was taken
+            over.
         synthetic: Whether the data is synthetic.
 
     Raises:
-        TableError: If there is no epoch or a column is missing.
+        TableError: If a column is missing.
     """
     missing = [name for name in NEEDED if name not in curve.columns]
-    if missing or curve.empty:
-        raise TableError(
-            f"plots/training.csv: {f'no column {missing[0]}' if missing else 'no epoch'}; run `dvc repro train`"
-        )
+    if missing:
+        raise TableError(f"plots/training.csv: no column {missing[0]}; run `dvc repro train`")
+    if curve.empty:
+        return _nothing_trained(synthetic=synthetic)
     epochs, macro = curve["epoch"].to_numpy(), curve["val_macro_f1"].to_numpy(dtype=np.float64)
     kept = int(np.argmax(macro))
     title = f"Validation macro F1 peaks at {score(macro[kept])} in epoch {int(epochs[kept])} of {int(epochs[-1])}"
@@ -49,6 +50,12 @@ def training_figure(curve: pd.DataFrame, *, synthetic: bool) -> Figure:
     for ax, name in ((loss, "Loss"), (f1, "Validation macro F1 (%)")):
         _dress(ax, name, epochs, float(epochs[kept]))
     return sheet.figure
+
+
+def _nothing_trained(*, synthetic: bool) -> Figure:
+    title = "Nothing was trained here: the network was taken over from a checkpoint"
+    subtitle = "models/model.json names its file and digest; metrics/train.json holds its validation scores."
+    return Sheet(_WIDTH_IN, 0.0, title, subtitle, synthetic=synthetic).figure
 
 
 def _dress(ax: Axes, name: str, epochs: np.ndarray, kept: float) -> None:

@@ -13,7 +13,7 @@ from reseed.artifacts.files import write_bytes, write_json
 from reseed.classes import CLASSES
 from reseed.errors import ModelError
 from reseed.learn.models import CHANNEL_MEAN, CHANNEL_STD, HEAD_DROPOUT, HEAD_WIDTH, LAST_LAYER, Network
-from reseed.learn.state import digest_file, read_state, state_bytes
+from reseed.learn.state import Converted, digest_file, read_state, state_bytes
 
 
 class _Part(BaseModel):
@@ -45,12 +45,13 @@ class ModelCard(_Part):
         normalisation: Applied inside the network.
         geometry: How patches were cut and resized, as `data/patches/geometry.json` says.
         pretrained: What `data/pretrained/weights.json` says.
-        best_epoch: From 1.
+        best_epoch: From 1; 0 where nothing was trained here.
         seed: `train.seed`.
-        device: Type of the device it was trained on.
-        threads: CPU threads it was trained with.
+        device: Type of the device it was trained, or converted, on.
+        threads: CPU threads it was trained, or converted, with.
         versions: Of torch, torchvision and numpy.
         sha256: Of `model.pt`.
+        converted: The research checkpoint that it was taken over from, None if it was trained here.
     """
 
     classes: tuple[str, ...]
@@ -66,6 +67,7 @@ class ModelCard(_Part):
     threads: int
     versions: dict[str, str]
     sha256: str
+    converted: Converted | None = None  # files from before there was such a thing lack it
 
 
 def describe_model(
@@ -77,8 +79,9 @@ def describe_model(
     input_px: tuple[int, int],
     geometry: dict[str, Any],
     pretrained: dict[str, Any],
+    converted: Converted | None = None,
 ) -> ModelCard:
-    """Describe a network that this code has just trained; arguments as the attributes of `ModelCard`.
+    """Describe a network that this code has just trained or taken over; arguments as the attributes of `ModelCard`.
 
     The digest is left empty: `save_model` fills it in.
     """
@@ -96,6 +99,7 @@ def describe_model(
         threads=threads,
         versions={name: importlib.metadata.version(name) for name in ("torch", "torchvision", "numpy")},
         sha256="",
+        converted=converted,
     )
 
 

@@ -1,5 +1,6 @@
 """`plots/training.csv` and `metrics/train.json`: how training went, for people."""
 
+import math
 from typing import Any
 
 from reseed.classes import CLASSES
@@ -22,18 +23,21 @@ def curve_rows(history: tuple[EpochScore, ...]) -> list[dict[str, object]]:
 
 
 def train_metrics(result: FitResult) -> dict[str, Any]:
-    """Return what `metrics/train.json` holds: scores of the best epoch in percent, and counts."""
+    """Return what `metrics/train.json` holds: scores of the best epoch in percent, and counts.
+
+    What a network that was only taken over does not have is `n/a`, the way of `metrics.json`.
+    """
     return {
         "best_epoch": result.best.epoch,
         "epochs": len(result.history),
         "val": {
-            "macro_f1": percent(result.best.val_macro_f1),
-            "accuracy": percent(result.best.val_accuracy),
-            "loss": round(result.best.val_loss, 6),
+            "macro_f1": _known(percent(result.best.val_macro_f1)),
+            "accuracy": _known(percent(result.best.val_accuracy)),
+            "loss": _known(round(result.best.val_loss, 6)),
             "n": int(result.val_counts.sum()),
         },
         "train": {
-            "loss": round(result.best.train_loss, 6),
+            "loss": _known(round(result.best.train_loss, 6)),
             "n": int(result.train_counts.sum()),
         }
         | {
@@ -46,3 +50,7 @@ def train_metrics(result: FitResult) -> dict[str, Any]:
 def percent(fraction: float) -> float:
     """Return a fraction as percent with 4 decimals."""
     return round(100 * fraction, 4)
+
+
+def _known(value: float) -> float | str:
+    return "n/a" if math.isnan(value) else value

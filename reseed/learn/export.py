@@ -24,6 +24,7 @@ from reseed.learn.probabilities import PROBABILITY_DECIMALS
 
 PATCH_OUTPUTS: Final = (LOGITS, "probabilities", "classes")
 FRAME_OUTPUTS: Final = ("n_patches", "deploy_count", "coral_count", "deploy_ratio", "deploy")
+SYNTHETIC: Final = "rendered frames: its answers mean nothing in the field"
 _OPSET: Final = 17  # the oldest that has all operators used here: runtimes on boats are old
 
 
@@ -77,12 +78,13 @@ def export_folder(folder: Path) -> bytes:
     return export_network(network, facts_of_card(card, folder))
 
 
-def export_network(network: Network, facts: ModelFacts) -> bytes:
+def export_network(network: Network, facts: ModelFacts, *, synthetic: bool = False) -> bytes:
     """Return a network as the bytes of an ONNX file; the same network and facts give the same bytes.
 
     Args:
         network: On the CPU, in evaluation mode.
         facts: What its metadata will say.
+        synthetic: Whether it was trained on rendered frames; the metadata then say so.
     """
     alpha = None if facts.alpha is None else Fraction(facts.alpha)
     edge = facts.input_size_px
@@ -103,7 +105,7 @@ def export_network(network: Network, facts: ModelFacts) -> bytes:
             dynamo=False,
         )
     model = onnx.load_from_string(buffer.getvalue())
-    for key, value in _metadata(facts).items():
+    for key, value in (_metadata(facts) | ({"trained_on": SYNTHETIC} if synthetic else {})).items():
         model.metadata_props.add(key=key, value=value)
     onnx.checker.check_model(model)
     return bytes(model.SerializeToString())

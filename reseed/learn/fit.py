@@ -20,6 +20,7 @@ from reseed.learn.models import Network, to_unit
 from reseed.learn.probabilities import predicted_classes, softmax
 from reseed.learn.runtime import reproducible, resolve_device
 from reseed.learn.sampling import class_counts, draw_order, epoch_generator, split_batches
+from reseed.learn.state import Converted
 from reseed.learn.validation import accuracy, macro_f1
 from reseed.params.train import TrainParams
 
@@ -58,6 +59,7 @@ class FitResult:
         best: The epoch of the highest validation macro F1, the earlier one of equals.
         train_counts: (3,) labelled training patches by class.
         val_counts: (3,) labelled validation patches by class.
+        converted: Where the network comes from if it was taken over instead of trained.
     """
 
     network: Network
@@ -66,6 +68,7 @@ class FitResult:
     best: EpochScore
     train_counts: npt.NDArray[np.int64]
     val_counts: npt.NDArray[np.int64]
+    converted: Converted | None = None
 
 
 def fit(
@@ -170,7 +173,7 @@ def _run_epochs(
             lr = float(optimiser.param_groups[0]["lr"])
             batches = _batches(images, labels, train_rows, params, epoch, device)
             train_loss = _train_epoch(network, batches, loss, optimiser, epoch)
-            val_loss, val_macro_f1, val_accuracy = _validate(network, images, labels, val_rows, loss, params, device)
+            val_loss, val_macro_f1, val_accuracy = validate(network, images, labels, val_rows, loss, params, device)
             history.append(EpochScore(epoch, lr, train_loss, val_loss, val_macro_f1, val_accuracy))
             bar.set_postfix(val_macro_f1=f"{100 * val_macro_f1:.1f} %")
             if epoch == 1 or val_macro_f1 > history[best].val_macro_f1:
@@ -203,7 +206,7 @@ def _train_epoch(
     return total / seen
 
 
-def _validate(
+def validate(
     network: Network,
     images: npt.NDArray[np.uint8],
     labels: npt.NDArray[np.int64],
@@ -212,7 +215,20 @@ def _validate(
     params: TrainParams,
     device: torch.device,
 ) -> tuple[float, float, float]:
-    """Return loss, macro F1 and accuracy (0 to 1), judged by the same rounding and ties as stored predictions."""
+    """Score a network on validation patches, by the same rounding and ties as stored predictions.
+
+    Args:
+        network: On `device`.
+        images: (N, H, W, 3) uint8, RGB.
+        labels: (N,) int64 class indices.
+        rows: Positions to score, at least one.
+        loss: What training minimises.
+        params: Section `train`.
+        device: Where `network` is.
+
+    Returns:
+        Loss, macro F1 and accuracy, the latter two 0 to 1.
+    """
     logits = predict_logits(network, images, params.batch_size, device, rows)
     predicted, gold = predicted_classes(softmax(logits)), labels[rows]
     value = float(loss(torch.from_numpy(logits), torch.from_numpy(gold)))

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from reseed.errors import ModelError
 from reseed.learn.checkpoint import ModelCard, load_model
@@ -51,9 +51,18 @@ def recorded_alpha(folder: Path) -> str | None:
 
     The same run wrote both; a folder that was carried elsewhere has no alpha.
     """
+    value = _recorded(folder, "frame", "alpha")
+    return None if value is None else str(value)
+
+
+def trained_on_rendered(folder: Path) -> bool:
+    """Return whether `metrics/metrics.json` beside a model folder says that frames were rendered."""
+    return _recorded(folder, "data", "synthetic") is True
+
+
+def _recorded(folder: Path, group: str, name: str) -> Any:
     path = folder.resolve().parent / METRICS_FILE
     try:
-        value = json.loads(path.read_text(encoding="utf-8"), parse_float=str)["frame"]["alpha"]
+        return json.loads(path.read_text(encoding="utf-8"), parse_float=str)[group][name]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return str(value)

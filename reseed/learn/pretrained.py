@@ -103,13 +103,14 @@ def imagenet_file(backbone: str) -> Path:
     return path
 
 
-def match_backbone(state: State, backbone: str, where: str) -> State:
+def match_backbone(state: State, backbone: str, where: str, key: str = "train.backbone") -> State:
     """Return the tensors of `state` that belong to `backbone`, in the network's order, without its last layer.
 
     Args:
         state: A state_dict of the torchvision network; its last layer of 1000 classes is left out.
         backbone: A key of `LAST_LAYER`.
         where: Path, for the message.
+        key: What the user set `backbone` by, for the message.
 
     Raises:
         ModelError: If names or shapes differ, or a value is not finite; both sides are named.
@@ -122,7 +123,7 @@ def match_backbone(state: State, backbone: str, where: str) -> State:
     extra = [name for name in given if name not in expected]
     if missing or extra:
         raise ModelError(
-            f"{where}: weights of another architecture than train.backbone {backbone}: it lacks {len(missing)} of "
+            f"{where}: weights of another architecture than {key} {backbone}: it lacks {len(missing)} of "
             f"{len(expected)} tensors ({some_names(missing)}) "
             f"and brings {len(extra)} unknown ones ({some_names(extra)})"
         )
@@ -130,7 +131,7 @@ def match_backbone(state: State, backbone: str, where: str) -> State:
     for name, like in expected.items():
         if matched[name].shape != like.shape:
             raise ModelError(
-                f"{where}: {name} is {tuple(matched[name].shape)}, train.backbone {backbone} needs {tuple(like.shape)}"
+                f"{where}: {name} is {tuple(matched[name].shape)}, {key} {backbone} needs {tuple(like.shape)}"
             )
         if not torch.isfinite(matched[name]).all():
             raise ModelError(f"{where}: {name} holds values that are not finite; fetch the file again")

@@ -3,6 +3,7 @@
 import hashlib
 import io
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,21 @@ from reseed.errors import ModelError
 State = dict[str, Tensor]
 
 _SHOWN_NAMES: Final = 3
+
+
+@dataclass(frozen=True)
+class Converted:
+    """Where a network comes from that was taken over instead of trained.
+
+    Args:
+        file: Name of the file, without its folder: that is of one machine.
+        sha256: Of the file.
+        classes: Order of its outputs, before they were put into the order of `CLASSES`.
+    """
+
+    file: str
+    sha256: str
+    classes: tuple[str, ...]
 
 
 def state_bytes(state: dict[str, Tensor]) -> bytes:

@@ -23,6 +23,9 @@ class PretrainedParams(Section):
 class TrainParams(PretrainedParams):
     """Section `train`."""
 
+    checkpoint: str = Field(
+        min_length=1, description="none, or the path of a trained network that is taken over instead of training one"
+    )
     loss: Literal["focal", "cross_entropy"] = Field(description="focal gives easy patches less weight")
     gamma: float = Field(ge=0, le=10, description="focusing strength of the focal loss, 0 to 10; 0 is cross-entropy")
     class_weights: Literal["inverse", "none"] = Field(description="inverse: rare classes weigh more in the loss")

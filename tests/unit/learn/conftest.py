@@ -20,6 +20,7 @@ from reseed.params.train import TrainParams
 TRAIN_VALUES: dict[str, Any] = {
     "backbone": "mobilenet_v3_small",
     "weights": "none",
+    "checkpoint": "none",
     "loss": "focal",
     "gamma": 2.0,
     "class_weights": "none",

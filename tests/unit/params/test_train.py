@@ -11,6 +11,7 @@ from reseed.params.train import PretrainedParams, TrainParams, load_pretrained_p
 GOOD = """train:
   backbone: resnet18
   weights: none
+  checkpoint: none
   loss: focal
   gamma: 2
   class_weights: none

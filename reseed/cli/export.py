@@ -1,0 +1,91 @@
+"""`python -m reseed export --out reef.onnx`: a model as one file for a boat, checked before it appears."""
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reseed.artifacts.files import write_bytes
+from reseed.decide.alpha import parse_alpha
+from reseed.errors import ReseedError
+from reseed.figures.notice import SYNTHETIC_NOTICE
+from reseed.learn.engine import ONNX_SUFFIX
+from reseed.learn.export import export_network
+from reseed.learn.facts import ModelFacts
+from reseed.learn.model_folder import facts_of_card, load_folder, trained_on_rendered
+from reseed.learn.parity import drawn_patches, require_parity
+from reseed.patches.store import open_patches
+
+_SURVEY_PATCHES: Final = 56
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE.onnx", help="file to write")
+    parser.add_argument(
+        "--model",
+        type=Path,
+        default=Path("models"),
+        metavar="FOLDER",
+        help="with model.pt and model.json; default: models",
+    )
+    parser.add_argument(
+        "--alpha", metavar="A", help="threshold of the decision; default: the one in metrics/metrics.json beside FOLDER"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Export, compare with the network, and only then write."""
+    out: Path = args.out
+    if out.suffix != ONNX_SUFFIX or out.is_dir():
+        raise ReseedError(
+            f"--out {out}: got a {'folder' if out.is_dir() else 'name'}; needed: a file name ending in .onnx"
+        )
+    network, card = load_folder(args.model)
+    facts = _with_alpha(facts_of_card(card, args.model), args.alpha, args.model)
+    synthetic = trained_on_rendered(args.model)
+    data = export_network(network, facts, synthetic=synthetic)
+    survey = _survey_patches(args.model, facts.input_size_px)
+    images = np.concatenate([survey, drawn_patches(facts.input_size_px)])
+    parity = require_parity(data, network, images, str(out))
+    try:
+        write_bytes(out, data)
+    except OSError as error:
+        raise ReseedError(f"--out {out}: cannot be written ({error.strerror})") from error
+    if synthetic:
+        sys.stdout.write(f"*** {SYNTHETIC_NOTICE} ***\n")
+    sys.stdout.write(
+        f"{out}: {facts.backbone}, patches of {facts.patch_size_px} px seen at {facts.input_size_px} px, "
+        f"alpha {facts.alpha}\n"
+        f"compared with the network on {len(survey)} patches of the survey and {parity.n - len(survey)} drawn ones: "
+        f"probabilities within {parity.largest:.1g}, all classes equal\n"
+    )
+    return 0
+
+
+def _with_alpha(facts: ModelFacts, asked: str | None, folder: Path) -> ModelFacts:
+    if asked is not None:
+        return replace(facts, alpha=parse_alpha(asked, "--alpha"))
+    if facts.alpha is None:
+        raise ReseedError(
+            f"{folder}: no alpha is recorded beside it (metrics/metrics.json), so no decision can be exported; "
+            "say --alpha, such as --alpha 0.5"
+        )
+    return replace(facts, alpha=parse_alpha(facts.alpha, f"alpha in metrics/metrics.json beside {folder}"))
+
+
+def _survey_patches(folder: Path, edge_px: int) -> NDArray[np.uint8]:
+    """Return a spread of the packed patches beside a model folder, none where they are not or have another edge."""
+    path = folder.resolve().parent / "data/patches/patches.npy"
+    none = np.empty((0, edge_px, edge_px, 3), np.uint8)
+    if not path.is_file():
+        return none
+    packed = open_patches(path)
+    if packed.shape[1:3] != (edge_px, edge_px):
+        return none
+    chosen = np.unique(np.linspace(0, len(packed) - 1, min(_SURVEY_PATCHES, len(packed))).astype(np.int64))
+    return np.asarray(packed[chosen])
