@@ -54,7 +54,7 @@ def training_figure(curve: pd.DataFrame, *, synthetic: bool) -> Figure:
 
 def _nothing_trained(*, synthetic: bool) -> Figure:
     title = "Nothing was trained here: the network was taken over from a checkpoint"
-    subtitle = "models/model.json names its file and digest; metrics/train.json holds its validation scores."
+    subtitle = "models/model.json names its file and digest. Validation patches only scored it."
     return Sheet(_WIDTH_IN, 0.0, title, subtitle, synthetic=synthetic).figure
 
 

@@ -321,13 +321,15 @@ def test_training_marks_the_first_of_the_best_epochs() -> None:
     assert "in epoch 1 of 1" in said(training_figure(TRAINING.head(1), synthetic=False))
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [(TRAINING.drop(columns="val_loss"), "no column val_loss"), (TRAINING.head(0), "no epoch")],
-)
-def test_a_training_curve_without_content_is_refused(table: pd.DataFrame, message: str) -> None:
-    with pytest.raises(TableError, match=message):
-        training_figure(table, synthetic=False)
+def test_a_training_curve_without_a_column_is_refused() -> None:
+    with pytest.raises(TableError, match="no column val_loss"):
+        training_figure(TRAINING.drop(columns="val_loss"), synthetic=False)
+
+
+def test_a_network_that_was_taken_over_has_no_curve() -> None:
+    figure = training_figure(TRAINING.head(0), synthetic=True)
+    assert "Nothing was trained here: the network was taken over from a checkpoint" in said(figure)
+    assert not figure.axes
 
 
 def frames(*groups: tuple[str, str, int]) -> pd.DataFrame:
