@@ -35,6 +35,7 @@ GOOD = """train:
   seed: 0
 predict:
   batch_size: 128
+  engine: auto
   threads: 2
   device: cpu
   calibrate: none
