@@ -242,7 +242,8 @@ def _batches(
 
 def _one_ahead(make: Callable[[Tensor], T], items: list[Tensor]) -> Iterator[T]:
     """Yield make(item) in order, the next one being made by another thread meanwhile."""
-    with ThreadPoolExecutor(max_workers=1) as thread:
+    # One core for it: two teams of threads on the same cores would wait for each other at every operation.
+    with ThreadPoolExecutor(max_workers=1, initializer=torch.set_num_threads, initargs=(1,)) as thread:
         following = thread.submit(make, items[0])
         for item in items[1:]:
             ready = following.result()
