@@ -5,8 +5,7 @@ stages on each in a process of its own, and prints the peak of its resident memo
 takes more than a tenth above the smallest.
 
 `--full-size` takes 5312 x 3040 px frames instead, repeated by links, 20, 200 and 2,000 of them unless said otherwise
-(11
-GB of packed patches), for extract and for the fast path with the network, and fails above 1.2 GB too.
+(11 GB of packed patches), for extract and for the fast path with the network, and fails above 1.2 GB too.
 """
 
 import os
