@@ -1,20 +1,13 @@
-"""Where and how the network runs: device, threads, memory, and the same result every time."""
+"""Where and how the network runs: device, threads, and the same result every time."""
 
-import ctypes
-import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
 
 import torch
 from torch.utils import deterministic as memory
 
 from reseed.errors import ParamsError
-
-# Of malloc.h: allocations below the one are kept when freed, memory above the other at the top is given back.
-_M_TRIM_THRESHOLD: Final = -1
-_M_MMAP_THRESHOLD: Final = -3
-_KEPT_BYTES: Final = 2**30
+from reseed.field.memory import keep_freed_memory
 
 
 def resolve_device(asked: str, key: str) -> torch.device:
@@ -50,7 +43,7 @@ def reproducible(threads: int, seed: int, device: torch.device) -> Iterator[None
     deterministic_before = torch.are_deterministic_algorithms_enabled()
     warn_before = torch.is_deterministic_algorithms_warn_only_enabled()
     fill_before = bool(memory.fill_uninitialized_memory)  # type: ignore[attr-defined]  # a property of the module
-    _keep_freed_memory()
+    keep_freed_memory()
     try:
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(True, warn_only=device.type != "cpu")  # noqa: FBT003  # torch's signature
@@ -63,19 +56,6 @@ def reproducible(threads: int, seed: int, device: torch.device) -> Iterator[None
         memory.fill_uninitialized_memory = fill_before  # type: ignore[attr-defined]  # as above
         torch.use_deterministic_algorithms(deterministic_before, warn_only=warn_before)
         torch.set_num_threads(threads_before)
-
-
-@functools.cache
-def _keep_freed_memory() -> None:
-    """Let the C library reuse the memory of one step in the next instead of giving it back and asking again.
-
-    Every layer of a batch is above the size from which glibc maps and unmaps memory each time: 100,000 page faults a
-    training step at 256 px, a seventh of its time. Other C libraries have no such setting and are left alone.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if hasattr(ctypes, "CDLL") else None
-    if mallopt is not None:
-        mallopt(_M_MMAP_THRESHOLD, _KEPT_BYTES)
-        mallopt(_M_TRIM_THRESHOLD, 2 * _KEPT_BYTES - 1)
 
 
 def _mps() -> bool:
