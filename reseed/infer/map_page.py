@@ -22,6 +22,7 @@ from reseed.infer.track import by_sequence
 THUMBNAILS_BYTES: Final = 32 << 20
 
 _ASSETS: Final = Path(__file__).with_name("assets")
+_SCRIPTS: Final = ("page", "frame", "strips", "map")
 _MARK = re.compile(r"\{\{(\w+)\}\}")
 # Whatever a file name holds, it cannot end the block of data or start markup.
 _ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -86,7 +87,7 @@ def page(
 ) -> str:
     """Return the page as HTML; arguments as `write_map`, thumbnails as base64 by frame."""
     leaflet = read_leaflet()
-    script = (_ASSETS / "map.js").read_text(encoding="utf-8")
+    script = _script()
     data = page_data(story, rows, classes, gold, thumbnails, every)
     filled = {
         "title": html.escape(story.title),
@@ -155,6 +156,12 @@ def _frame(
         "jpeg": thumbnails.get(row.frame),
         "ms": row.latency_ms,
     }
+
+
+def _script() -> str:
+    """Return the script of the page, which leaves nothing behind in the browser but `reseed`."""
+    parts = [(_ASSETS / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS]
+    return '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
 
 
 def _shift_deg(rows: Sequence[FrameRow]) -> float:

@@ -106,8 +106,12 @@ def test_a_click_on_a_point_shows_its_picture_with_the_grid(browser: Page, tmp_p
     assert inside[0] < 2
     assert inside[1]
     shown.click_on("[aria-label='next frame']")
+    shown.settle()
     assert "tow_1/0003.jpg" in text(shown, ".leaflet-popup-content")
-    assert "No-Deploy" in text(shown, ".pill")
+    assert text(shown, ".pill").strip() == "No-Deploy"
+    shown.click_on(".grid-key input")  # without the grid, to see the seafloor
+    shown.settle()
+    assert shown.run("getComputedStyle(document.querySelector('.patches')).display") == "none"
     assert (shown.console, shown.requests) == ([], [])
 
 
@@ -156,6 +160,7 @@ def test_frames_that_share_one_fix_are_all_reached(browser: Page, tmp_path: Path
     shown.settle()
     assert "1 of 3" in text(shown, ".where")
     shown.click_on("[aria-label='previous frame']")
+    shown.settle()
     assert "t/2.jpg" in text(shown, ".leaflet-popup-content")
 
 
