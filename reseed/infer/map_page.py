@@ -16,7 +16,7 @@ from reseed.figures.notice import SYNTHETIC_NOTICE
 from reseed.infer.leaflet import read_leaflet
 from reseed.infer.line_file import read_lines, writing
 from reseed.infer.tables import THUMBNAIL_COLUMNS, THUMBNAILS_FILE, FrameRow
-from reseed.infer.track import by_sequence
+from reseed.infer.track import GAP_M, by_sequence
 
 # A browser opens a page of this size at once; above it some frames go without a thumbnail.
 THUMBNAILS_BYTES: Final = 32 << 20
@@ -116,6 +116,7 @@ def page_data(
         "title": story.title,
         "notice": SYNTHETIC_NOTICE if any(row.synthetic for row in rows) else "",
         "alpha": story.alpha,
+        "gap": GAP_M,
         "model": story.model,
         "remarks": [*story.remarks, *([f"Thumbnails of one frame in {every}, to keep the page small."] * (every > 1))],
         "classes": [{"name": name, "colour": CLASS_COLOURS[name]} for name in CLASSES],

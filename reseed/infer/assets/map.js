@@ -55,7 +55,13 @@ placed.forEach((frame) => {
   }
 });
 data.sequences.forEach((sequence) => {
-  sequence.line = L.polyline(sequence.placed.map((frame) => frame.at), { color: "#57606a", weight: 1.5, interactive: false });
+  const ways = []; // frames further apart than the gap were not taken on one way
+  sequence.placed.forEach((frame, i) => {
+    const before = i && L.latLng(sequence.placed[i - 1].at);
+    if (!before || before.distanceTo(frame.at) > data.gap) ways.push([]);
+    ways[ways.length - 1].push(frame.at);
+  });
+  sequence.line = L.polyline(ways, { color: "#57606a", weight: 1.5, interactive: false });
 });
 
 // Sequences of a few pixels become one disc, neighbours together; its sectors are the shares of the decisions.

@@ -28,14 +28,14 @@ const drawStrips = () => {
     const total = sequence.frames.length;
     const gap = width / total > 6 ? sharpness : 0;
     sequence.frames.forEach((frame, i) => {
-      const left = (i * width) / total;
-      const wide = width / total - gap;
+      const left = Math.round((i * width) / total);
+      const wide = Math.max(1, Math.round(((i + 1) * width) / total) - left - gap);
       const body = state.gold ? height * 0.62 : height;
       pen.fillStyle = colourOf(frame);
-      pen.fillRect(left, 0, Math.max(wide, 0.5), body);
+      pen.fillRect(left, 0, wide, body);
       if (state.gold && frame.gold !== null) {
         pen.fillStyle = decisionColour(frame.gold);
-        pen.fillRect(left, height * 0.72, Math.max(wide, 0.5), height * 0.28);
+        pen.fillRect(left, height * 0.72, wide, height * 0.28);
       }
       if (frame === state.shown) {
         pen.fillStyle = "#1b1f23";
