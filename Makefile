@@ -11,9 +11,12 @@ export PATH := $(VENV)/bin:$(PATH)
 
 PROFILE := $(basename $(notdir $(PARAMS)))
 RUN := $(CURDIR)/runs/$(PROFILE)
+WORKFLOWS := $(wildcard .github/workflows/*.yml)
 
-.PHONY: repro test lint format bench
+.PHONY: install repro test lint bench format
 .DELETE_ON_ERROR:
+
+install: $(VENV)/.installed
 
 ifeq ($(PARAMS),params.yaml)
 repro: $(VENV)/.installed
@@ -36,6 +39,8 @@ lint: $(VENV)/.installed-dev
 	ruff check .
 	mypy
 	lint-imports
+	check-jsonschema --builtin-schema vendor.github-workflows $(WORKFLOWS)
+	zizmor --offline --quiet $(WORKFLOWS)
 
 bench: $(VENV)/.installed-dev
 	python -m benchmarks.bench $(ARGS)
@@ -54,6 +59,6 @@ $(VENV)/.installed: $(VENV)/.created requirements.txt requirements.lock
 	python -m pip install --disable-pip-version-check --quiet -r requirements.txt -c requirements.lock
 	@touch "$@"
 
-$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
+$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt requirements-extras.txt
 	python -m pip install --disable-pip-version-check --quiet -r requirements-dev.txt -c requirements.lock
 	@touch "$@"

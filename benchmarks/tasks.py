@@ -70,9 +70,8 @@ def published_train(frames: Sequence[Path], given: dict[str, Any]) -> Work:
 
 def reseed_infer(frames: Sequence[Path], given: dict[str, Any]) -> Work:
     """Decide frames by the fast path."""
-    from reseed.learn.engine import open_engine
-
     from reseed.classes import CLASS_INDEX
+    from reseed.learn.engine import open_engine
     from reseed.patches.frame_path import load_frame_patches
 
     engine = open_engine(Path(given["model"]), given["engine"], threads=1)
@@ -99,7 +98,6 @@ def reseed_decode(frames: Sequence[Path], _: dict[str, Any]) -> Work:
 def reseed_network(frames: Sequence[Path], given: dict[str, Any]) -> Work:
     """Run reseed's network on as many batches of 28, on all cores."""
     from reseed.learn.engine import open_engine
-
     from reseed.patches.frame_path import load_frame_patches
 
     engine = open_engine(Path(given["model"]), given["engine"], threads=1)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
-from reseed.artifacts.files import read_json, write_folder, write_json, write_text
+from reseed.artifacts.files import read_json, write_bytes, write_folder, write_json, write_text
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
@@ -25,7 +25,7 @@ from reseed.params.load import load_section
 from reseed.patches.store import open_patches
 from stages.runner import parse_arguments, run_stage
 
-DATA, SAID = Path("data"), Path("data/predictions")
+DATA, SAID, TRAINING = Path("data"), Path("data/predictions"), Path("models/training.csv")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -35,13 +35,14 @@ def main(argv: list[str] | None = None) -> None:
     mistakes = confident_mistakes(evidence, evidence.context.settings.mistakes)
     packed = open_patches(DATA / "patches/patches.npy")
     pictures = packed[patch_rows(mistakes, PATCH_INDEX.read(DATA / "patches/index.csv"), len(packed))]
-    report = ReportData(evidence, mistakes, pictures, TRAINING_CURVE.read(Path("plots/training.csv")))
+    report = ReportData(evidence, mistakes, pictures, TRAINING_CURVE.read(TRAINING))
     drawn = {name: marked(draw(report), notices(report)) for name, draw in PICTURES.items()}
     write_folder(Path("plots/figures"), {f"{name}.png": png_bytes(figure) for name, figure in drawn.items()})
     write_json(Path("metrics/metrics.json"), summarise(evidence))
     write_json(Path("metrics/details.json"), describe(evidence))
     for name, table in TABLES.items():
         write_text(Path(f"{name}.csv"), score_csv(table.build(evidence), table.columns))
+    write_bytes(Path("plots/training.csv"), TRAINING.read_bytes())
 
 
 def read_evidence(settings: EvaluateParams) -> Evidence:

@@ -13,7 +13,7 @@ from reseed.artifacts.quarantine import QUARANTINE
 from reseed.field.imagery import DECODE_RULE
 from reseed.params.extract import ExtractParams
 from reseed.params.load import load_section
-from reseed.patches.extract import cut, cut_beforehand, mixed_footprint, plan
+from reseed.patches.extract import coarser_labels, cut, cut_beforehand, mixed_footprint, plan
 from reseed.patches.resize import RESIZE_RULE
 from reseed.patches.store import Geometry, write_patches
 from stages.runner import parse_arguments, run_stage
@@ -26,7 +26,8 @@ def main(argv: list[str] | None = None) -> None:
     out = Path("data/patches")
     tables = Path("data/catalog")
     frames, pieces = FRAMES.read(tables / "frames.csv"), PIECES.read(tables / "pieces.csv")
-    planned = plan(frames, ANNOTATIONS.read(tables / "annotations.csv"), params, pieces)
+    annotations = ANNOTATIONS.read(tables / "annotations.csv")
+    planned = plan(frames, annotations, params, pieces)
     blocks = cut(planned, Path("data/raw"), params.patch_size, params.input_size)
     write_patches(out / "patches.npy", blocks, planned.n_patches, params.input_size)
     index = PATCH_INDEX.frame([row for frame in planned.frames for row in frame.index_rows])
@@ -40,8 +41,9 @@ def main(argv: list[str] | None = None) -> None:
         f"extract: {planned.n_patches} patches of {len(planned.frames)} frames, {labelled} with a gold label, "
         f"{len(planned.quarantined)} frame(s) quarantined\n"
     )
-    remarks = (mixed_footprint(planned, params.patch_size), cut_beforehand(planned, params.patch_size))
-    for remark in filter(None, remarks):
+    size_px = params.patch_size
+    coarse = coarser_labels(planned, annotations, size_px)
+    for remark in filter(None, (mixed_footprint(planned, size_px), cut_beforehand(planned, size_px), coarse)):
         sys.stderr.write(f"extract: {remark}\n")
 
 

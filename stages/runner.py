@@ -59,9 +59,9 @@ def end_with_parent() -> None:
 
     An orphan of a killed `dvc` would otherwise write into the output of the next run.
     """
-    if _orphaned_at_start():
-        os._exit(1)
     watched = _ancestors_to_watch()
+    if _orphaned_at_start(watched):
+        os._exit(1)
     threading.Thread(target=_exit_when_gone, args=(watched,), daemon=True).start()
 
 
@@ -75,9 +75,21 @@ def _ancestors_to_watch() -> list[psutil.Process]:
     return watched
 
 
-def _orphaned_at_start() -> bool:
-    """Whether DVC died while Python was still starting: the process that adopted us is of another session."""
-    return "DVC_STAGE" in os.environ and hasattr(os, "getsid") and os.getsid(os.getppid()) != os.getsid(0)
+def _orphaned_at_start(watched: list[psutil.Process]) -> bool:
+    """Whether DVC died while Python was still starting: a process that adopts orphans is of another session.
+
+    Asked after `watched` was looked up, so that there is no moment in between at which DVC could die unseen.
+    """
+    if "DVC_STAGE" not in os.environ or not hasattr(os, "getsid"):
+        return False
+    return not watched or any(_session(process) != os.getsid(0) for process in watched)
+
+
+def _session(process: psutil.Process) -> int | None:
+    try:
+        return os.getsid(process.pid)
+    except ProcessLookupError:
+        return None
 
 
 def _exit_when_gone(watched: list[psutil.Process]) -> None:
@@ -89,5 +101,5 @@ def _exit_when_gone(watched: list[psutil.Process]) -> None:
 def _lives(process: psutil.Process) -> bool:
     try:
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
+    except psutil.Error:
         return False

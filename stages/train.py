@@ -22,8 +22,8 @@ SPLITS = Path("data/catalog/splits.csv")
 PRETRAINED = Path("data/pretrained")
 MODEL = Path("models/model.pt")
 CARD = Path("models/model.json")
-METRICS = Path("metrics/train.json")
-CURVE = Path("plots/training.csv")
+METRICS = Path("models/train.json")
+CURVE = Path("models/training.csv")
 
 
 def main(argv: list[str] | None = None) -> None:

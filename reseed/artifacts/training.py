@@ -1,4 +1,4 @@
-"""`plots/training.csv`: how training went, epoch by epoch."""
+"""`models/training.csv`: how training went, epoch by epoch."""
 
 from reseed.artifacts.table import Column, Table
 

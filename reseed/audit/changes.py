@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from reseed.audit.revision import Repository
+from reseed.audit.revision import Repository, Revision
 from reseed.audit.run_state import RunState
 
 # Results and their parameters, told of elsewhere in the comparison.
@@ -16,13 +16,17 @@ _SHAPING: Final = ("reseed/", "stages/", "dvc.yaml", "requirements.txt", "requir
 _ABSENT: Final = "(absent)"
 
 
-def changed_params(first: Sequence[RunState], second: Sequence[RunState]) -> list[dict[str, Any]]:
+def changed_params(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the parameters whose values differ: between the sides, or among the runs of one.
+
+    Args:
+        first: `params.yaml` of each run of one side.
+        second: Likewise.
 
     Returns:
         Dotted key, old and new value as text (several, where the runs of a side differ), sorted by key.
     """
-    sides = [[flat(run.params) for run in side] for side in (first, second)]
+    sides = [[flat(params) for params in side] for side in (first, second)]
     keys = sorted({key for side in sides for values in side for key in values})
     changes = []
     for key in keys:
@@ -63,9 +67,9 @@ def changed_data(first: RunState, second: RunState) -> dict[str, Any]:
     }
 
 
-def changed_code(repository: Repository, first: RunState, second: RunState) -> dict[str, Any]:
+def changed_code(repository: Repository, first: Revision, second: Revision) -> dict[str, Any]:
     """Return the files that differ in git: those that shape a result with their lines, and the names of the others."""
-    files = repository.changed_files(first.revision, second.revision)
+    files = repository.changed_files(first, second)
     others = [file for file in files if not file[0].startswith(_NOT_CODE)]
     return {
         "files": [

@@ -64,9 +64,9 @@ def compare(
         "scores": [row for task in TASKS for row in _score_rows(task, a, b, tested[task], same=same)],
         "mcnemar": _mcnemar(a, b, same=same),
         "flips": [asdict(flip) for flip in flips(a, b)] if same else [],
-        "params": changed_params(first, second),
+        "params": changed_params([run.params for run in first], [run.params for run in second]),
         "data": changed_data(first[0], second[0]),
-        "code": changed_code(repository, first[0], second[0]),
+        "code": changed_code(repository, first[0].revision, second[0].revision),
     }
 
 

@@ -4,18 +4,15 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.pieces import PIECES
+from reseed.audit.run_files import RAW, digests
 from reseed.audit.rungs import Rung, judged
 from reseed.audit.snapshot import LOCK, Snapshot
 from reseed.field.parallel import ordered_map
 from reseed.field.sources import FileFacts, folder_sha256
-
-RAW: Final = "data/raw"
-_CHUNK_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,7 @@ def check_objects(snapshot: Snapshot) -> Rung:
 
     def hashed(file: tuple[str, str]) -> Hashed:
         cached = snapshot.object(file[1])
-        return Hashed(*file, *(("", "") if cached is None else _digests(cached)))
+        return Hashed(*file, *(("", "") if cached is None else digests(cached)))
 
     done = list(ordered_map(hashed, listed, total=len(listed), unit="file", what="hash"))
     failures = [
@@ -84,7 +81,7 @@ def _workspace(snapshot: Snapshot, files: Iterable[tuple[str, str]]) -> Iterator
         here, cached = snapshot.repository.root / path, snapshot.repository.cached(digest)
         if not here.is_file() or (cached.is_file() and here.samefile(cached)):
             continue
-        if _digests(here)[0] != digest:
+        if digests(here)[0] != digest:
             yield f"{path} in the workspace is not the one of {LOCK} (md5 {digest})"
 
 
@@ -126,13 +123,3 @@ def _frames(snapshot: Snapshot, raw: dict[str, str]) -> Iterator[str]:
         found = raw.get(frame_id, "") if own is None else hashlib.sha256(own.encode()).hexdigest()
         if found != row["sha256"]:
             yield f"frame {frame_id}: sha256 {found or 'of no file'}, frames.csv says {row['sha256']}"
-
-
-def _digests(path: Path) -> tuple[str, str]:
-    """Return md5 and sha256 of a file, read once."""
-    md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()
-    with path.open("rb") as reader:
-        while chunk := reader.read(_CHUNK_BYTES):
-            md5.update(chunk)
-            sha256.update(chunk)
-    return md5.hexdigest(), sha256.hexdigest()

@@ -23,7 +23,8 @@ DERIVING: Final = ("catalog", "split", "extract", "predict")
 PREDICTIONS: Final = "data/predictions/patches.csv"
 CALIBRATION: Final = "data/predictions/calibration.json"
 ENGINE: Final = "data/predictions/engine.json"
-# Probabilities of another CPU or engine may differ in their last digits; chosen, not measured: 100 times the last one stored.
+# Probabilities of another CPU or engine may differ in their last digits; chosen, not measured: 100 times the last one
+# stored.
 TOLERANCE: Final = 1e-4
 _PROBABILITIES: Final = ["p_no_deploy", "p_coral", "p_deploy"]
 # Pictures are for looking at; another version of a font would change their bytes and no score.

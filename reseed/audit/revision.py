@@ -22,11 +22,11 @@ _INTERNAL: Final = {"exec", "stash", "queue", "celery", "temp", "apply"}
 
 @dataclass(frozen=True)
 class Revision:
-    """A state of the project that git knows.
+    """A state of the project that git knows, or the workspace.
 
     Args:
         name: As it was asked for.
-        commit: 40 hex digits.
+        commit: 40 hex digits; empty for the workspace.
     """
 
     name: str
@@ -35,7 +35,13 @@ class Revision:
     def __str__(self) -> str:
         """Return name and short commit, or the commit alone where it was asked for by its digits."""
         short = self.commit[:7]
+        if not short:
+            return self.name
         return short if self.commit.startswith(self.name) else f"{self.name} ({short})"
+
+
+# The files as they lie there, committed or not.
+HERE: Final = Revision("workspace", "")
 
 
 class Repository:
@@ -88,14 +94,28 @@ class Repository:
         Raises:
             ReseedError: If the revision has no such file, or DVC has its object neither in the cache nor in the remote.
         """
-        content = self._git("cat-file", "blob", f"{revision.commit}:{path}", may_fail=True)
+        content = self._tracked(revision, path)
         return self._object(revision, path) if content is None else content
 
     def changed_files(self, first: Revision, second: Revision) -> list[tuple[str, int | None, int | None]]:
-        """Return path, added and removed lines of every file that git tracks and that differs; None if binary."""
-        raw = self._git("diff", "--numstat", "--no-renames", "-z", first.commit, second.commit) or b""
-        entries = (entry.split("\t", 2) for entry in raw.decode("utf-8", "surrogateescape").split("\0") if entry)
-        return sorted((path, _lines(added), _lines(removed)) for added, removed, path in entries)
+        """Return path, added and removed lines of every file that git tracks and that differs; None if binary.
+
+        Args:
+            first: A commit.
+            second: A commit, or the workspace: then files that git would add count too.
+        """
+        commits = [revision.commit for revision in (first, second) if revision.commit]
+        raw = self._git("diff", "--numstat", "--no-renames", "-z", *commits, "--") or b""
+        entries = (entry.split("\t", 2) for entry in _names(raw))
+        changed = [(path, _lines(added), _lines(removed)) for added, removed, path in entries]
+        if not second.commit:
+            new = _names(self._git("ls-files", "--others", "--exclude-standard", "-z") or b"")
+            changed += [(path, _count_lines(self.root / path), 0) for path in new if (self.root / path).is_file()]
+        return sorted(changed, key=lambda file: file[0])
+
+    def committed_at(self, commit: str) -> str:
+        """Return when a commit was made, ISO 8601 with the offset of its maker."""
+        return (self._git("show", "--no-patch", "--format=%cI", commit) or b"").decode().strip()
 
     def cached(self, digest: str) -> Path:
         """Return where DVC's cache keeps the object of a md5, whether or not it is there."""
@@ -150,7 +170,7 @@ class Repository:
 
     def _outputs(self, revision: Revision) -> dict[str, str]:
         """Return the md5 of each output file in the lock file of a revision."""
-        text = self._git("cat-file", "blob", f"{revision.commit}:{_LOCK}", may_fail=True)
+        text = self._tracked(revision, _LOCK)
         if text is None:
             return {}
         try:
@@ -158,6 +178,12 @@ class Repository:
         except (YAMLError, UnicodeDecodeError, AttributeError) as error:
             raise ReseedError(f"{_LOCK} of {revision}: not readable ({' '.join(str(error).split())})") from error
         return {out["path"]: out["md5"] for stage in stages.values() for out in stage.get("outs") or [] if "md5" in out}
+
+    def _tracked(self, revision: Revision, path: str) -> bytes | None:
+        """Return a file that git tracks at a revision, any file of the workspace; None if there is none."""
+        if revision.commit:
+            return self._git("cat-file", "blob", f"{revision.commit}:{path}", may_fail=True)
+        return (self.root / path).read_bytes() if (self.root / path).is_file() else None
 
     def _experiments(self) -> list[tuple[str, str]]:
         listed = self._git("for-each-ref", "--format=%(refname) %(objectname)", _EXPERIMENTS) or b""
@@ -181,5 +207,14 @@ class Repository:
         return Repo(str(self.root))
 
 
+def _names(raw: bytes) -> list[str]:
+    return [name for name in raw.decode("utf-8", "surrogateescape").split("\0") if name]
+
+
 def _lines(count: str) -> int | None:
     return None if count == "-" else int(count)
+
+
+def _count_lines(path: Path) -> int | None:
+    content = path.read_bytes()
+    return None if b"\0" in content else len(content.splitlines())

@@ -1,6 +1,7 @@
 """The data statement: what a score was computed from, read off the stored files."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -19,6 +20,16 @@ from reseed.errors import ReseedError
 UNLABELLED: Final = "unlabelled"
 _CATALOG: Final = "data/catalog/"
 _SOURCE: Final = ("name", "kind", "uri", "licence", "citation", "sha256", "pinned", "synthetic", "files", "bytes")
+# What names a state of published data, the surest first: a DOI, a record of a portal, a tag, a version.
+_RELEASES: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"\b10\.\d{4,9}/[^\s?#&\"<>]+",
+        r"\brecords?/\d+",
+        r"(?<=/releases/download/)[^/?#]+",
+        r"\b[vV]\d+(?:\.\d+)*\b",
+    )
+)
 _TRAINING: Final = ("device", "threads", "seed", "versions", "sha256")
 
 
@@ -29,7 +40,10 @@ def data_statement(snapshot: Snapshot) -> dict[str, Any]:
         ReseedError: If a file is not stored here.
     """
     used = _placed_frames(snapshot)
-    sources = [{key: entry.get(key) for key in _SOURCE} for entry in _json(snapshot, "data/raw.json")]
+    sources = [
+        {key: entry.get(key) for key in _SOURCE} | {"release": release_of(entry)}
+        for entry in _json(snapshot, "data/raw.json")
+    ]
     card = _json(snapshot, "models/model.json")
     training = {key: card.get(key) for key in _TRAINING}
     catalog = snapshot.yaml("params.yaml")["catalog"]
@@ -47,6 +61,17 @@ def data_statement(snapshot: Snapshot) -> dict[str, Any]:
         "training": training,
         "notes": _notes(sources, training),
     }
+
+
+def release_of(source: Mapping[str, Any]) -> str:
+    """Return which release of the data a source is, as its citation or uri names it: a DOI, a record, a version.
+
+    Returns:
+        `not named` where neither names one: the digest alone tells then.
+    """
+    places = [str(source.get(key) or "") for key in ("citation", "uri")]
+    found = (pattern.search(place) for pattern in _RELEASES for place in places)
+    return next((f"{match[0]}".rstrip(".,;)") for match in found if match), "not named")
 
 
 def files_table(snapshot: Snapshot) -> pd.DataFrame:

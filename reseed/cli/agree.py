@@ -34,6 +34,8 @@ from reseed.evaluate.percent import NOT_AVAILABLE, percent
 from reseed.evaluate.second_look import SecondLook, second_looks
 from reseed.field.delimited import TextTable
 
+FRAME: Final = "frame"
+ITEM: Final = "item"
 _KAPPA_DECIMALS: Final = 6
 _SHOWN: Final = 10
 
@@ -124,8 +126,8 @@ def _clusters(
     frames = [frame_of(key, item.key) for item in one]
     known = [frame for frame in frames if frame is not None]
     if len(known) == len(frames):
-        return known, "frame"
-    return [key_text(item.key) for item in one], "item"
+        return known, FRAME
+    return [key_text(item.key) for item in one], ITEM
 
 
 def _interval(interval: Interval, scale: Any) -> dict[str, Any]:
@@ -183,6 +185,8 @@ def _about(report: Mapping[str, Any]) -> str:
         {report[f"{name}_interval"].get("reason", "") for name in ("agreement", "kappa", "macro_f1")} - {""}
     )
     over = f"cluster bootstrap over {interval['clusters']} {report['intervals_over']}s"
+    if report["intervals_over"] in {FRAME, ITEM}:
+        over += "; those of one site are not independent: --group COL names a column of sites"
     return f"{over}; n/a: {'; '.join(reasons)}" if reasons else over
 
 

@@ -9,10 +9,12 @@ from typing import Any, Final
 
 from reseed.artifacts.files import write_text
 from reseed.artifacts.splits import SPLITS
+from reseed.audit.crate import require_crate_target
+from reseed.audit.exports import write_exports
 from reseed.audit.ladder import LADDER, OPTIONAL, Asked, climb, read_claims
 from reseed.audit.one_frame import frame_effect
 from reseed.audit.revision import Repository
-from reseed.audit.rungs import FAIL
+from reseed.audit.rungs import FAIL, Rung
 from reseed.audit.snapshot import Snapshot, snapshot
 from reseed.audit.statement import data_statement, files_table
 from reseed.cli.asking import add_json, show
@@ -37,6 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="leave a rung out; repeatable",
     )
     parser.add_argument("--files", type=Path, metavar="OUT.csv", help="write every frame of train, val and test here")
+    parser.add_argument("--crate", type=Path, metavar="DIR", help="write a Workflow Run RO-Crate to this new folder")
+    parser.add_argument(
+        "--statement", type=Path, metavar="OUT.json", help="write an in-toto statement (SLSA provenance)"
+    )
     parser.add_argument("--frame", metavar="ID", help="also tell what this frame did to the score")
     add_json(parser)
 
@@ -45,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
     """Climb the ladder, print it with the data statement; return 1 if a rung failed, else 0."""
     skip = {*args.skip, *(() if args.rerun else OPTIONAL)}
     asked = Asked(read_claims(args.claim), frozenset(skip))
+    if args.crate is not None:
+        require_crate_target(args.crate)
     with snapshot(Repository(Path()), args.revision, fetch=args.fetch) as state:
         rungs = climb(state, asked)
         statement = _stated(state)
@@ -58,9 +66,22 @@ def run(args: argparse.Namespace) -> int:
             "rungs": [{"rung": name, **asdict(rung)} for name, rung in rungs.items()],
             "statement": statement,
             **({} if args.frame is None else {"frame": frame_effect(state, args.frame)}),
+            **_exported(state, rungs, statement, args),
         }
     show(report, _lines, as_json=args.json)
     return int(not report["passed"])
+
+
+def _exported(
+    state: Snapshot, rungs: Mapping[str, Rung], statement: Mapping[str, Any], args: argparse.Namespace
+) -> dict[str, list[str]]:
+    """Write what was asked for; of a run that failed nothing, and the report says so."""
+    if args.crate is None and args.statement is None:
+        return {}
+    failed = [name for name, rung in rungs.items() if rung.status == FAIL]
+    if failed:
+        return {"exported": [f"nothing: rung {', '.join(failed)} failed, and only a run without failure is handed on"]}
+    return {"exported": write_exports(state, rungs, statement, crate=args.crate, statement=args.statement)}
 
 
 def _stated(state: Snapshot) -> dict[str, Any]:
@@ -82,7 +103,8 @@ def _lines(report: Mapping[str, Any]) -> list[str]:
             lines.append(f"      and {len(rung['findings']) - _SHOWN} more (--json lists all)")
         lines += [f"      note: {note}" for note in rung["notes"]]
     lines += ["", *_statement(report["statement"])]
-    return [*lines, "", *_frame(report["frame"])] if "frame" in report else lines
+    lines += ["", *_frame(report["frame"])] if "frame" in report else []
+    return lines + [f"exported {what}" for what in report.get("exported", [])]
 
 
 def _statement(statement: dict[str, Any]) -> list[str]:
@@ -92,7 +114,8 @@ def _statement(statement: dict[str, Any]) -> list[str]:
     for source in statement["sources"]:
         where = f", {source['uri']}" if source["uri"] else ""
         lines.append(f"source {source['name']} ({source['kind']}{where}): {source['files']} files, {source['licence']}")
-        lines.append(f"      sha256 {source['sha256']}, {'pinned' if source['pinned'] else 'not pinned'}")
+        pinned = "pinned" if source["pinned"] else "not pinned"
+        lines.append(f"      release {source['release']}, sha256 {source['sha256']}, {pinned}")
     lines.append(f"annotator {statement['annotator']}")
     for kind in ("frames", "patches"):
         lines += [f"{kind}", *_table(statement[kind])]

@@ -1,15 +1,20 @@
-"""`python -m reseed check`: is the parameter file sound, and are the sources what was pulled and pinned?
+"""`python -m reseed check`: is the parameter file sound, is what it names there, are the sources what was pulled?
 
 A pipeline does not see that a folder outside of it changed: this command looks.
 """
 
 import argparse
+import contextlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from reseed.artifacts.raw import RawSource, read_raw
-from reseed.errors import SourceError
+from reseed.errors import ReseedError, SourceError, TableError
+from reseed.field.label_map import label_map, read_label_map
 from reseed.field.pull import delivered_sha256, require_pin
+from reseed.field.sources import resolve_uri
 from reseed.params.pull import PullParams, Source
 from reseed.params.sections import SECTIONS, require_valid
 
@@ -32,9 +37,47 @@ def run(arguments: argparse.Namespace) -> int:
             sys.stdout.write(f"{source.name}: {_state(source, pulled.get(source.name))}\n")
         except SourceError as error:
             problems.append(str(error))
+    problems += [*_weights(values["train"]["weights"]), *_label_map(values)]
     if problems:
-        raise SourceError("\n".join(problems))
+        raise ReseedError("\n".join(problems))
     return 0
+
+
+def _weights(weights: str) -> Iterator[str]:
+    """Yield what is wrong with `train.weights` if it names a file."""
+    if weights in {"none", "imagenet"}:
+        return
+    try:
+        path = resolve_uri(weights)
+    except SourceError as error:
+        yield f"train.weights: {error}"
+        return
+    if not path.is_file():
+        yield (
+            f"train.weights: {path}: no such file; give the path of a state_dict (relative paths start at the "
+            "repository root), none or imagenet"
+        )
+
+
+def _label_map(values: dict[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with `catalog.label_map`: written out, or a file in the folder of a source."""
+    given = values["catalog"]["label_map"]
+    try:
+        if isinstance(given, dict):
+            label_map(given, "catalog.label_map")
+            return
+        for folder in _folders(PullParams.model_validate(values["pull"]).sources):
+            if (folder / given).is_file():
+                read_label_map(folder / given, f"catalog.label_map {folder / given}")
+    except TableError as error:
+        yield str(error)
+
+
+def _folders(sources: list[Source]) -> Iterator[Path]:
+    for source in sources:
+        with contextlib.suppress(SourceError):  # said above
+            if source.kind == "folder":
+                yield resolve_uri(source.uri)
 
 
 def _state(source: Source, pulled: RawSource | None) -> str:

@@ -9,7 +9,8 @@ from reseed.evaluate.percent import NOT_AVAILABLE
 from reseed.figures.notice import SYNTHETIC_NOTICE
 
 _SHOWN: Final = 10
-_CALLED: Final = {
+# Score key and how people call it.
+CALLED: Final = {
     "patch.macro_f1": "patch macro F1",
     "patch.accuracy": "patch accuracy",
     "patch.no_deploy_f1": "patch F1 No-Deploy",
@@ -87,15 +88,17 @@ def _verdict(page: _Page, report: Mapping[str, Any]) -> None:
 
 
 def _sentence(row: Mapping[str, Any]) -> str:
-    name, difference = _CALLED[row["score"]], row["difference"]
+    name, difference = CALLED[row["score"]], row["difference"]
     if row["p"] == NOT_AVAILABLE:
         return f"{_capital(name)}: {difference:+.2f} points; how sure that is cannot be said: {row['reason']}."
     if row["low"] > 0 or row["high"] < 0:
         better = "better" if difference > 0 else "worse"
-        return f"{_capital(name)}: B is {better} by {abs(difference):.2f} points ({_range(row)}, p {_p(row['p'])})."
+        return f"{_capital(name)}: B is {better} by {abs(difference):.2f} points ({_range(row)}, p {p_text(row['p'])})."
     if difference == 0 and row["low"] == row["high"] == 0:
         return f"{_capital(name)}: no difference at all."
-    return f"{_capital(name)}: {difference:+.2f} points, not told apart from none ({_range(row)}, p {_p(row['p'])})."
+    return (
+        f"{_capital(name)}: {difference:+.2f} points, not told apart from none ({_range(row)}, p {p_text(row['p'])})."
+    )
 
 
 def _scores(page: _Page, report: Mapping[str, Any]) -> None:
@@ -106,12 +109,12 @@ def _scores(page: _Page, report: Mapping[str, Any]) -> None:
     page.title(f"Scores on {items}{over}" if report["same_test_set"] else "Scores, each on its own test set")
     rows = [
         [
-            _CALLED[row["score"]],
+            CALLED[row["score"]],
             _mean(row["a"]),
             _mean(row["b"]),
             row["difference"] if isinstance(row["difference"], str) else f"{row['difference']:+.2f}",
             _range(row) if "low" in row else "",
-            _p(row["p"]) if "p" in row else "",
+            p_text(row["p"]) if "p" in row else "",
         ]
         for row in report["scores"]
     ]
@@ -121,7 +124,7 @@ def _scores(page: _Page, report: Mapping[str, Any]) -> None:
         for row in report["scores"]:
             if "p" in row and row["difference"] != NOT_AVAILABLE and abs(row["difference"]) < _widest(row):
                 page.say(
-                    f"{_capital(_CALLED[row['score']])}: the difference is smaller than the spread over runs "
+                    f"{_capital(CALLED[row['score']])}: the difference is smaller than the spread over runs "
                     f"({_widest(row):.2f}): other runs may turn it around."
                 )
 
@@ -138,7 +141,7 @@ def _decisions(page: _Page, report: Mapping[str, Any]) -> None:
     else:
         page.say(
             f"McNemar (exact): {found['only_a_right']} right in A only, {found['only_b_right']} in B only, "
-            f"{found['both_right']} in both, {found['neither_right']} in neither; p {_p(found['p'])}."
+            f"{found['both_right']} in both, {found['neither_right']} in neither; p {p_text(found['p'])}."
         )
     flips = report["flips"]
     if not flips:
@@ -230,7 +233,8 @@ def _range(row: Mapping[str, Any]) -> str:
     return NOT_AVAILABLE if row["low"] == NOT_AVAILABLE else f"{row['low']:+.2f} to {row['high']:+.2f}"
 
 
-def _p(p: float | str) -> str:
+def p_text(p: float | str) -> str:
+    """Return a p as people read it."""
     return p if isinstance(p, str) else ("< 0.001" if p < 0.001 else f"{p:.3f}")
 
 

@@ -26,7 +26,7 @@ _NOT_TRAINED: Final = 0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "file", type=Path, metavar="FILE", help="state_dict with the head of the paper (docs/commands.md)"
+        "file", type=Path, metavar="FILE", help="state_dict with the head of the paper (docs/models.md)"
     )
     parser.add_argument("--arch", required=True, choices=LAST_LAYER, help="torchvision network below the head")
     parser.add_argument(

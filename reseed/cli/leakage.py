@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from reseed.artifacts.files import write_bytes
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.pieces import PIECES
-from reseed.artifacts.splits import SPLITS_TABLE
+from reseed.artifacts.splits import NONE, SPLITS, SPLITS_TABLE
 from reseed.audit.leakage import KINDS, MOST_PAIRS, Leakage, Shared, find_leakage
 from reseed.errors import TableError
 from reseed.field.frame_pixels import frame_pixels, pieces_of_frames
@@ -54,6 +54,13 @@ def run(arguments: argparse.Namespace) -> int:
     splits = dict(zip(table["frame_id"], table["split"], strict=True))
     if set(splits) != set(frames["frame_id"]):
         raise TableError(f"{_CATALOG}: splits.csv and frames.csv are not of the same frames; run `dvc repro split`")
+    unknown = table[~table["split"].isin([*SPLITS, NONE])]
+    if len(unknown):
+        raise TableError(
+            f"{_CATALOG / 'splits.csv'}: {len(unknown)} frames in a split that there is not, first: "
+            f"{unknown['frame_id'].iloc[0]} in {unknown['split'].iloc[0]!r}; allowed: {', '.join(SPLITS)}, {NONE}; "
+            "`dvc repro -f split` writes it anew"
+        )
     params = load_section(Path("params.yaml"), "split", SplitParams)
     leakage = find_leakage(frames, pieces, splits, _RAW, params.guard_frames, arguments.most_pairs)
     write_bytes(arguments.figure, png_bytes(_figure(leakage, frames, pieces)))

@@ -12,14 +12,17 @@ from reseed.errors import EXIT_USER_ERROR, ReseedError
 COMMANDS: Final = {
     "agree": "say how far two tables of labels agree, and which items are worth a second look",
     "audit": "show which data, code and parameters produced the score of a revision, rung by rung",
+    "card": "write the model card of a result: use, data, scores with intervals, limits",
     "check": "validate a parameter file in full, and see whether the sources are what was pulled and pinned",
     "compare": "say whether B is better than A, how sure that is, and what changed: revisions or experiments",
     "crossval": "hold every site or sequence out in turn: train on the others, predict it; table and figure",
+    "drift": "say whether a committed result is that of its code and parameters, and near the run in the workspace",
     "export": "write a model as one ONNX file that says how to use it, checked against the network before it appears",
     "import-checkpoint": "make a model folder of a research checkpoint: for infer and export",
     "infer": "decide every frame of a folder, also one that is still being written: tables and a map, for the boat",
     "leakage": "look for seafloor that train, val and test share: copies, close neighbours, overlapping views",
     "pin": "print the digest of a source folder, archive or url, for pull.sources[].sha256",
+    "report": "write what a change does to the result as a page for its pull request: base, head, doubt, audit",
     "score": "score a table of predictions against a table of reference labels, with the code of the pipeline",
     "scores": "print the scores of the last run in a short table",
 }

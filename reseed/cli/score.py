@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.audit.origin import speaks_of_rendered
 from reseed.cli.asking import add_bootstrap, add_json, add_tables, parse_wanted, read_table, show
 from reseed.cli.tables import aligned, confusion_rows, interval_text, percent_text
@@ -31,6 +32,7 @@ from reseed.evaluate.matching import (
 from reseed.evaluate.scoring import FRAME, NAMES, PATCH, as_intervals, as_metrics, score_task
 from reseed.field.delimited import TextTable
 
+FRAME_ID: Final = "frame_id"
 _CALLED: Final = {
     "macro_f1": "macro F1",
     "accuracy": "accuracy",
@@ -126,11 +128,31 @@ def _clusters(
 ) -> tuple[list[str] | None, str | None]:
     found = first_with(asked, GROUPS, tables[::-1])
     if found is None:
-        return None, None
+        return _groups_beside(pairs, tables) or (None, None)
     place, column = found
     items = [pair[1 - place] for pair in pairs]
     require_no_problem([without_value(items, column, tables[1 - place].where)])
     return [item.row.cells[column] for item in items], column
+
+
+def _groups_beside(pairs: Sequence[tuple[Item, Item]], tables: Sequence[TextTable]) -> tuple[list[str], str] | None:
+    """Return the groups of the pipeline's own splits.csv where it lies near a table and knows every frame."""
+    keys = [_frame_of(pair) for pair in pairs]
+    for table in tables:
+        folder = Path(table.where).parent
+        for path in (folder / "splits.csv", folder.parent / "catalog" / "splits.csv"):
+            if path.is_file():
+                splits = SPLITS_TABLE.read(path)
+                group_of = dict(zip(splits["frame_id"], splits["group"], strict=True))
+                if all(key in group_of for key in keys):
+                    return [group_of[key] for key in keys], f"group of {path}"
+    return None
+
+
+def _frame_of(pair: tuple[Item, Item]) -> str:
+    """Return the frame of an item as the pipeline names it: in a column of its own, or before the # of a patch."""
+    named = next((item.row.cells[FRAME_ID] for item in pair if item.row.cells.get(FRAME_ID)), None)
+    return named or pair[0].key[0].rsplit("#", 1)[0]
 
 
 def _text(report: Mapping[str, Any]) -> list[str]:
@@ -159,7 +181,10 @@ def _text(report: Mapping[str, Any]) -> list[str]:
 
 def _about_intervals(report: Mapping[str, Any]) -> str:
     if report["group"] is None:
-        return f"none: neither table has a column {' or '.join(GROUPS)}; name one with --group"
+        return (
+            f"none: neither table has a column {' or '.join(GROUPS)}, and no splits.csv lies near that knows these "
+            "frames; name a column with --group"
+        )
     reasons = in_order({(interval["reason"],) for interval in report["intervals"].values() if "reason" in interval})
     clusters = max(interval["clusters"] for interval in report["intervals"].values())
     over = f"cluster bootstrap over {clusters} values of `{report['group']}`"

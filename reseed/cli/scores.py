@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from reseed.artifacts.files import read_json
+from reseed.classes import CLASSES, DECISIONS
 from reseed.errors import ReseedError
 from reseed.figures.notice import SYNTHETIC_NOTICE, WEAK_NOTICE
 
@@ -28,6 +29,7 @@ _FRAME: Final = {
     "deploy_recall": "Deploy recall",
     "deploy_f1": "Deploy F1",
 }
+_NAMES: Final = {name.lower().replace("-", "_"): name for name in CLASSES}
 _VALIDATION: Final = {"patch_macro_f1": "patch macro F1", "frame_macro_f1": "frame macro F1"}
 
 
@@ -87,6 +89,7 @@ def _task(task: str, scores: dict[str, Any], details: dict[str, Any], names: dic
     """Return the rows of one task: beside the headline its interval, below it the best baseline."""
     headline, *others = _rows(scores, names)
     rows = [headline if scores["n"] == 0 else f"{headline}   {_interval(details[task]['test']['intervals'])}"]
+    rows += _absent(task, details[task]["test"]) if scores["n"] else []
     best = details["baselines"]["best"][task]
     if isinstance(best, dict):
         rows.append(f"  {'best baseline':<18}{_percent(best['macro_f1']):>9}   {best['name']}")
@@ -95,6 +98,17 @@ def _task(task: str, scores: dict[str, Any], details: dict[str, Any], names: dic
         of = f"scored like the network, on {entry['n']:,} of these"
         rows.append(f"  {'annotator ' + entry['annotator']:<18}{_percent(entry['human']['macro_f1']):>9}   {of}")
     return rows + others
+
+
+def _absent(task: str, test: dict[str, Any]) -> list[str]:
+    """Return a row if a class has no reference here: the macro F1 above counts it as 0, whatever was predicted."""
+    absent = [_NAMES[key] for key, entry in test["classes"].items() if entry["support"] == 0]
+    if not absent:
+        return []
+    if task == "frame":
+        only = next(name for name in DECISIONS if name not in absent)
+        return [f"  ! every frame is {only} by reference: {absent[0]} counts 0 in the macro F1"]
+    return [f"  ! no patch is {' or '.join(absent)} by reference: counts 0 in the macro F1"]
 
 
 def _interval(intervals: dict[str, Any] | str) -> str:

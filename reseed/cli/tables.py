@@ -17,10 +17,10 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], indent: str = 
     return lines
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table: the first column to the left, the others to the right."""
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Return the lines of a Markdown table: the first columns to the left, the others to the right."""
     line = "| " + " | ".join(map(_cell, header)) + " |"
-    rule = "|" + "|".join(["---", *["---:"] * (len(header) - 1)]) + "|"
+    rule = "|" + "|".join(["---"] * min(left, len(header)) + ["---:"] * (len(header) - left)) + "|"
     return [line, rule, *("| " + " | ".join(map(_cell, row)) + " |" for row in rows)]
 
 

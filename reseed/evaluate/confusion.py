@@ -4,6 +4,7 @@ The formulae work on arrays of confusion matrices, (..., K, K): one matrix, one 
 resample.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,6 +80,16 @@ def class_scores(counts: Counts) -> ClassScores:
         support=support,
         predicted=predicted,
     )
+
+
+def absent_names(counts: Counts, names: Sequence[str]) -> list[str]:
+    """Return the classes that no item has by reference: the macro F1 counts each as 0, whatever the predictions.
+
+    Args:
+        counts: (K, K), rows gold.
+        names: K class names.
+    """
+    return [name for name, support in zip(names, counts.sum(axis=1), strict=True) if support == 0]
 
 
 def macro_f1(counts: Counts) -> Shares:

@@ -103,18 +103,27 @@ def _words(
         counts += ". No validation frame has a reference decision, so alpha cannot be chosen"
     if test.n == 0:
         return f"No frame score at alpha {alpha:.2f}: no test frame has a reference decision", f"{counts}."
-    best_at, best = test.best()
-    gap = 100 * (best - macro_f1)
-    verdict = (
-        "the best of any alpha"
-        if gap < 0.05
-        else f"{gap:.1f}\u00a0points below the best alpha in hindsight ({best_at:.2f})"
+    title = (
+        f"At alpha {alpha:.2f} frame macro F1 is {score(100 * macro_f1)}, {_verdict(test, validation, alpha, macro_f1)}"
     )
-    title = f"At alpha {alpha:.2f} frame macro F1 is {score(100 * macro_f1)}, {verdict}"
     counts += f", {int(test.scores.n_deploy[0])} of them Deploy by reference."
     if interval.available:
         return title, f"{counts} Macro F1: 95 % interval {100 * interval.low:.0f} to {100 * interval.high:.0f}."
     return title, f"{counts} No interval: {interval.reason}."
+
+
+def _verdict(test: AlphaCurve, validation: AlphaCurve, alpha: float, macro_f1: float) -> str:
+    """Return how good the choice of alpha was; one that validation did not make is not praised for its luck."""
+    if validation.n == 0:
+        return "with an alpha set by hand"
+    picked = validation.best()[0]
+    if not np.isclose(picked, alpha):
+        return f"with an alpha set by hand: validation picks {picked:.2f}"
+    best_at, best = test.best()
+    gap = 100 * (best - macro_f1)
+    if gap < 0.05:
+        return "the best of any alpha"
+    return f"{gap:.1f}\u00a0points below the best alpha in hindsight ({best_at:.2f})"
 
 
 def _lines(curve: AlphaCurve) -> list[_Line]:

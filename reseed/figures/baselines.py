@@ -10,12 +10,15 @@ from matplotlib.figure import Figure
 
 from reseed.evaluate.baselines import NO_INTERVAL, BaselineScore
 from reseed.evaluate.ceiling import Ceiling
-from reseed.evaluate.scoring import PATCH, Task, TaskScores
+from reseed.evaluate.confusion import absent_names
+from reseed.evaluate.scoring import NAMES, PATCH, Task, TaskScores
 from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, score, styled, together
 from reseed.figures.whiskers import whiskers
 
 _WIDTH_IN, _ROW_IN = 7.2, 0.4
 _NARROW = 25.0  # percent; a number does not fit into a bar, or left of a whisker, that ends before
+# Behind a number beside its bar: the dashed line of the network does not cross it.
+_PAPER: Final = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
 _FILL: Final = {"network": "#4d8290", "baseline": "#c3d3d7", "annotator": "#dcc9a3"}
 
 
@@ -78,12 +81,20 @@ def baselines_figure(
     for number, (rows, heading) in enumerate(((patch, "Patches"), (frame, "Frames"))):
         ax = sheet.axes(left + number * (width + 0.35), 0.6, width, plot_in)
         _bars(ax, rows)
-        ax.set_title(heading, loc="left", fontsize=TEXT_PT, fontweight="bold", color=INK)
+        ax.set_title(f"{heading}{_absent(rows[0].scores)}", loc="left", fontsize=TEXT_PT, fontweight="bold", color=INK)
         ax.set_xlabel("Macro F1 (%)")
         ax.set_yticks(range(len(rows)), [bar.name for bar in rows] if number == 0 else [""] * len(rows))
         for label, bar in zip(ax.get_yticklabels(), rows, strict=True):
             label.set_fontweight("bold" if bar.kind == "network" else "normal")
     return sheet.figure
+
+
+def _absent(scores: TaskScores | None) -> str:
+    """Return what no test item is by reference, for the heading: a macro F1 counts it as 0."""
+    if scores is None:
+        return ""
+    names = absent_names(scores.confusion, NAMES[scores.task])
+    return f" (no {', no '.join(names)}: counts 0)" if names else ""
 
 
 def _bars(ax: Axes, rows: Sequence[Bar]) -> None:
@@ -94,7 +105,7 @@ def _bars(ax: Axes, rows: Sequence[Bar]) -> None:
         ax.axvline(values[0], color=INK, linewidth=1.0, linestyle=(0, (4, 2.5)), zorder=1)
     for at, (bar, value) in enumerate(zip(rows, values, strict=True)):
         if bar.scores is None or value is None:
-            ax.text(2, at, bar.note, va="center", fontsize=SMALL_PT, color=MUTED)
+            ax.text(2, at, bar.note, va="center", fontsize=SMALL_PT, color=MUTED, bbox=_PAPER, zorder=5)
             continue
         interval = bar.scores.intervals["macro_f1"]
         whiskers(ax, at, interval, horizontal=True)
@@ -108,6 +119,7 @@ def _bars(ax: Axes, rows: Sequence[Bar]) -> None:
             fontsize=SMALL_PT,
             fontweight="bold" if own else "normal",
             color="white" if own and inside else INK,
+            bbox=None if inside else _PAPER,
             zorder=5,
         )
     ax.set_xlim(0, 100)

@@ -5,10 +5,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from reseed.artifacts.splits import TEST
-from reseed.classes import CLASS_COLOURS, CLASSES
+from reseed.classes import CLASSES
 from reseed.evaluate.bootstrap import Interval
 from reseed.evaluate.percent import class_key
-from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, score, styled, together
+from reseed.figures.places import BAR, names_width_in, place_rows, short_name
+from reseed.figures.style import INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, score, styled, together
 from reseed.figures.whiskers import whiskers
 
 # Below this many labelled patches one patch moves the macro F1 by several points.
@@ -16,7 +17,7 @@ FEW_PATCHES = 50
 
 _WIDTH_IN, _ROW_IN = 7.2, 0.62
 _NARROW = 12.0  # percent; a narrower bar cannot hold its number
-_BAR, _BAR_FEW = "#4d8290", "#c3d3d7"
+_BAR_FEW = "#c3d3d7"
 
 
 @styled
@@ -32,34 +33,20 @@ def site_figure(table: pd.DataFrame, overall: float, *, synthetic: bool) -> Figu
     rows = scored.sort_values(["macro_f1", "site"], kind="stable").reset_index(drop=True)
     plot_in = max(_ROW_IN * len(rows), 1.0)
     sheet = Sheet(_WIDTH_IN, plot_in + 1.0, _title(rows), _subtitle(rows, overall), synthetic=synthetic)
-    left_in = min(max(1.2, 0.092 * max(len(str(site)) for site in rows["site"]) + 0.35), 2.6)
+    names = [str(site) for site in rows["site"]]
+    left_in = names_width_in(names)
     ax = sheet.axes(left_in, 0.6, _WIDTH_IN - left_in - 1.65, plot_in)
     few = (rows["n_patches"] < FEW_PATCHES).to_numpy()
-    y = np.arange(len(rows))
-    ax.barh(y, rows["macro_f1"], height=0.62, color=[_BAR_FEW if flag else _BAR for flag in few], zorder=2)
+    ax.barh(
+        np.arange(len(rows)), rows["macro_f1"], height=0.62, color=[_BAR_FEW if flag else BAR for flag in few], zorder=2
+    )
     for place, (low, high) in enumerate(rows[["macro_f1_low", "macro_f1_high"]].to_numpy(dtype=np.float64)):
         whiskers(ax, place, Interval(low / 100, high / 100, 0, "none" if np.isnan(low) else ""), horizontal=True)
-    for name, below in zip(CLASSES, (-0.19, 0.0, 0.19), strict=True):
-        has = (rows[f"{class_key(name)}_support"] > 0).to_numpy()
-        ax.scatter(
-            rows.loc[has, f"{class_key(name)}_f1"],
-            y[has] + below,
-            s=40,
-            color=CLASS_COLOURS[name],
-            edgecolor="white",
-            linewidth=1.0,
-            zorder=4,
-            clip_on=False,
-            label=f"F1 of {name}",
-        )
-    ax.axvline(overall, color=INK, linewidth=1.0, linestyle=(0, (4, 2.5)), zorder=3)
-    ax.set_xlim(0, 100)
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.set_yticks(y, [_short(str(site)) for site in rows["site"]], fontsize=TEXT_PT)
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="x", color=FAINT, linewidth=0.6)
-    ax.set_axisbelow(True)
-    ax.set_xlabel("Patch macro F1 (bar) and F1 of each class (dots), %")
+    f1 = {
+        name: rows[f"{class_key(name)}_f1"].where(rows[f"{class_key(name)}_support"] > 0).to_numpy(dtype=np.float64)
+        for name in CLASSES
+    }
+    place_rows(ax, names, f1, overall, "Patch macro F1 (bar) and F1 of each class (dots), %")
     for index, row in rows.iterrows():
         at = float(str(index))
         ax.text(
@@ -74,16 +61,6 @@ def site_figure(table: pd.DataFrame, overall: float, *, synthetic: bool) -> Figu
             zorder=5,
         )
         ax.text(103, at, _note(row), ha="left", va="center", fontsize=SMALL_PT, color=MUTED, linespacing=1.25)
-    ax.legend(
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        ncols=3,
-        frameon=False,
-        fontsize=SMALL_PT,
-        handletextpad=0.2,
-        columnspacing=1.2,
-        borderpad=0.1,
-    )
     return sheet.figure
 
 
@@ -111,8 +88,4 @@ def _note(row: pd.Series) -> str:
 
 
 def _place(row: pd.Series) -> str:
-    return together(f"{score(row['macro_f1'])} ({_short(str(row['site']))})")
-
-
-def _short(site: str) -> str:
-    return site if len(site) <= 24 else site[:23] + "…"
+    return together(f"{score(row['macro_f1'])} ({short_name(str(row['site']))})")

@@ -1,6 +1,6 @@
 """Patch macro F1 by depth, altitude, contrast and colour of the water: where does it fail?"""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,12 @@ from matplotlib.figure import Figure
 
 from reseed.evaluate.bootstrap import Interval
 from reseed.evaluate.conditions import CONDITIONS, QUARTILES, UNKNOWN
-from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, score, styled
+from reseed.figures.style import FAINT, INK, MUTED, TEXT_PT, Sheet, score, styled
 from reseed.figures.whiskers import whiskers
 
 _WIDTH_IN, _PANEL_IN = 7.2, 1.75
 _LINE = "#4d8290"
+_LONGEST_RANGE, _MOST_DECIMALS = 8, 4
 CONTRAST = "contrast"  # drawn in percent of full scale
 
 
@@ -28,11 +29,11 @@ def conditions_figure(table: pd.DataFrame, overall: float, *, synthetic: bool) -
         synthetic: Whether the data is synthetic.
     """
     scored = table[table["n_patches"] > 0]
-    sheet = Sheet(_WIDTH_IN, 2 * _PANEL_IN + 1.65, *_words(scored, overall), synthetic=synthetic)
+    sheet = Sheet(_WIDTH_IN, 2 * _PANEL_IN + 2.1, *_words(scored, overall), synthetic=synthetic)
     width = (_WIDTH_IN - 0.75 - 0.6 - 0.3) / 2
     for number, (condition, name) in enumerate(CONDITIONS.items()):
         row, column = divmod(number, 2)
-        bottom = 0.5 + (1 - row) * (_PANEL_IN + 0.75)
+        bottom = 0.7 + (1 - row) * (_PANEL_IN + 0.95)
         ax = sheet.axes(0.75 + column * (width + 0.6), bottom, width, _PANEL_IN)
         _panel(ax, scored[scored["condition"] == condition], overall)
         ax.set_title(name[0].upper() + name[1:], loc="left", fontsize=TEXT_PT, fontweight="bold", color=INK)
@@ -60,26 +61,40 @@ def _panel(ax: Axes, rows: pd.DataFrame, overall: float) -> None:
         low, high = float(row["macro_f1_low"]), float(row["macro_f1_high"])
         reason = "unknown" if np.isnan(low) else ""
         whiskers(ax, float(row["quartile"]), Interval(low / 100, high / 100, 0, reason), horizontal=False)
-        ax.text(float(row["quartile"]), 4, f"{int(row['n_patches'])}", ha="center", fontsize=SMALL_PT, color=MUTED)
-    ax.set_xticks(x, [_range(row) for row in records])
+    ranges = _ranges(records)
+    # In two lines where one would run into its neighbour's.
+    between = "\n\u2013" if max(map(len, ranges)) > _LONGEST_RANGE else "\u2013"
+    texts = [text.replace("\u2013", between) for text in ranges]
+    ax.set_xticks(x, [f"{text}\n({int(row['n_patches']):,})" for text, row in zip(texts, records, strict=True)])
 
 
-def _range(row: Mapping[Hashable, Any]) -> str:
+def _ranges(rows: Sequence[Mapping[Hashable, Any]]) -> list[str]:
+    """Return lowest and highest value of each quarter, with as many decimals as tell the quarters apart."""
+    for decimals in range(1, _MOST_DECIMALS + 1):
+        texts = [_range(row, decimals) for row in rows]
+        if len(set(texts)) == len(texts):
+            break
+    return texts
+
+
+def _range(row: Mapping[Hashable, Any], decimals: int = 1) -> str:
     low, high = float(row["from"]), float(row["to"])
     scale = 100 if row["condition"] == CONTRAST else 1
-    texts = [f"{scale * value:.1f}" for value in (low, high)]
+    texts = [f"{scale * value:.{decimals}f}" for value in (low, high)]
     return texts[0] if texts[0] == texts[1] else "\u2013".join(texts)
 
 
 def _words(scored: pd.DataFrame, overall: float) -> tuple[str, str]:
     known = scored[scored["quartile"] != UNKNOWN]
-    text = f"Patch macro F1 in quarters of the test frames; dashed: {score(overall)} over all. Small: labelled patches."
+    text = f"Patch macro F1 in quarters of the test frames (labelled patches); dashed: {score(overall)} over all."
     text += " Whiskers: 95 % intervals." if known["macro_f1_low"].notna().any() else " Too few groups for intervals."
     text += " An absent class counts 0; sites differ in more than one condition."
     if known.empty:
         return "Nothing is known of the conditions of the test frames", text
     worst = min(known.to_dict("records"), key=lambda row: float(row["macro_f1"]))
     name = CONDITIONS[str(worst["condition"])]
-    title = f"Weakest, at {score(float(worst['macro_f1']))}, where {name.split(' (')[0]} is {_range(worst)}"
+    place = known[known["condition"] == worst["condition"]]
+    told = dict(zip(place["quartile"], _ranges(place.to_dict("records")), strict=True))[worst["quartile"]]
+    title = f"Weakest, at {score(float(worst['macro_f1']))}, where {name.split(' (')[0]} is {told}"
     unit = name.split(" (")[1].rstrip(")") if "(" in name else ""
     return f"{title} {unit}".rstrip(), text

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from reseed.classes import CLASS_COLOURS
 from reseed.evaluate.bootstrap import Interval
-from reseed.evaluate.confusion import Counts, accuracy, class_scores, macro_f1
+from reseed.evaluate.confusion import Counts, absent_names, accuracy, class_scores, macro_f1
 from reseed.figures.style import INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, plain_axes, score, styled
 
 _SHADES: Final = LinearSegmentedColormap.from_list("share", ["#f6f8fa", "#a9c4c9", "#4d8290", "#123f4d"])
@@ -37,7 +37,7 @@ def confusion_figure(
         place: Ends the title, such as ` at alpha 0.50`.
         synthetic: Whether the data is synthetic.
     """
-    title, subtitle = _words(counts, interval, item, place)
+    title, subtitle = _words(counts, names, interval, item, place)
     if counts.sum() == 0:
         return Sheet(_LEFT + _MATRIX + _RIGHT, 0.1, title, subtitle, synthetic=synthetic).figure
     sheet = Sheet(_LEFT + _MATRIX + _RIGHT, _BELOW + _MATRIX + _ABOVE, title, subtitle, synthetic=synthetic)
@@ -54,7 +54,7 @@ def confusion_figure(
     return sheet.figure
 
 
-def _words(counts: Counts, interval: Interval, item: str, place: str) -> tuple[str, str]:
+def _words(counts: Counts, names: Sequence[str], interval: Interval, item: str, place: str) -> tuple[str, str]:
     n = int(counts.sum())
     cells = f"Each cell: {'patches' if item == 'patch' else 'frames'}, and their share of the row."
     if n == 0:
@@ -66,6 +66,9 @@ def _words(counts: Counts, interval: Interval, item: str, place: str) -> tuple[s
         sure = f"95 % interval of macro F1 {100 * interval.low:.1f} to {100 * interval.high:.1f}. "
     else:
         sure = f"No interval: {interval.reason}. "
+    absent = absent_names(counts, names)
+    if absent:
+        sure = f"No test {item} is {' or '.join(absent)} by reference, which counts 0 in the macro F1. {sure}"
     return title, f"{sure}Accuracy {score(100 * float(accuracy(counts)))}. {cells}"
 
 

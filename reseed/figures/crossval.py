@@ -4,12 +4,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reseed.classes import CLASS_COLOURS, CLASSES
+from reseed.classes import CLASSES
 from reseed.evaluate.percent import class_key
-from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, score, styled, together
+from reseed.figures.places import BAR, names_width_in, place_rows, short_name
+from reseed.figures.style import MUTED, SMALL_PT, Sheet, counted, score, styled, together
 
 _WIDTH_IN, _ROW_IN = 7.2, 0.55
-_BAR, _BAND = "#4d8290", "#e7e2d3"
+_BAND = "#e7e2d3"
 
 
 @styled
@@ -31,47 +32,24 @@ def crossval_figure(
     sheet = Sheet(
         _WIDTH_IN, plot_in + 1.0, _title(rows, group_by), _subtitle(overall, interval, group_by), synthetic=synthetic
     )
-    left_in = min(max(1.2, 0.092 * max(len(str(group)) for group in rows["group"]) + 0.35), 2.6)
+    names = [str(group) for group in rows["group"]]
+    left_in = names_width_in(names)
     ax = sheet.axes(left_in, 0.6, _WIDTH_IN - left_in - 1.3, plot_in)
-    y = np.arange(len(rows))
     if interval is not None:
         ax.axvspan(*interval, color=_BAND, zorder=1, linewidth=0)
-    ax.barh(y, rows["patch_macro_f1"], height=0.6, color=_BAR, zorder=2)
-    for name, below in zip(CLASSES, (-0.18, 0.0, 0.18), strict=True):
-        has = (rows[f"{class_key(name)}_support"] > 0).to_numpy()
-        ax.scatter(
-            rows.loc[has, f"patch_{class_key(name)}_f1"],
-            y[has] + below,
-            s=34,
-            color=CLASS_COLOURS[name],
-            edgecolor="white",
-            linewidth=1.0,
-            zorder=4,
-            clip_on=False,
-            label=f"F1 of {name}",
-        )
-    ax.axvline(overall, color=INK, linewidth=1.0, linestyle=(0, (4, 2.5)), zorder=3)
-    ax.set_xlim(0, 100)
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.set_yticks(y, [_short(str(group)) for group in rows["group"]], fontsize=TEXT_PT)
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="x", color=FAINT, linewidth=0.6)
-    ax.set_axisbelow(True)
-    ax.set_xlabel("Patch macro F1 of the held-out group (bar) and F1 of each class (dots), %")
+    ax.barh(np.arange(len(rows)), rows["patch_macro_f1"], height=0.6, color=BAR, zorder=2)
+    f1 = {
+        name: rows[f"patch_{class_key(name)}_f1"]
+        .where(rows[f"{class_key(name)}_support"] > 0)
+        .to_numpy(dtype=np.float64)
+        for name in CLASSES
+    }
+    meaning = "Patch macro F1 of the held-out group (bar) and F1 of each class (dots), %"
+    place_rows(ax, names, f1, overall, meaning)
     for at, (value, n) in enumerate(zip(rows["patch_macro_f1"], rows["n_patches"], strict=True)):
         ax.text(
             103, at, f"{score(float(value))}\n{counted(int(n), 'patch')}", va="center", fontsize=SMALL_PT, color=MUTED
         )
-    ax.legend(
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        ncols=3,
-        frameon=False,
-        fontsize=SMALL_PT,
-        handletextpad=0.2,
-        columnspacing=1.2,
-        borderpad=0.1,
-    )
     return sheet.figure
 
 
@@ -93,8 +71,4 @@ def _subtitle(overall: float, interval: tuple[float, float] | None, group_by: st
 
 
 def _place(row: pd.Series) -> str:
-    return together(f"{score(float(row['patch_macro_f1']))} ({_short(str(row['group']))})")
-
-
-def _short(group: str) -> str:
-    return group if len(group) <= 24 else group[:23] + "…"
+    return together(f"{score(float(row['patch_macro_f1']))} ({short_name(str(row['group']))})")

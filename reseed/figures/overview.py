@@ -42,6 +42,6 @@ def survey_sheet(frames: pd.DataFrame, pieces: pd.DataFrame, raw: Path) -> Figur
         picked["row"].tolist(),
         title,
         details=picked["detail"].tolist(),
-        subtitle=f"{len(ids)} of them, spread evenly along each row",
+        subtitle="all of them" if len(ids) == len(frames) else f"{len(ids)} of them, spread evenly along each row",
         synthetic=bool((frames["synthetic"] == 1).any()),
     )

@@ -41,7 +41,7 @@ class ReportData:
         evidence: Predictions and references.
         mistakes: M most confident mistakes, see `reseed.evaluate.mistakes`.
         pictures: (M, H, W, 3) uint8 RGB, the patches of `mistakes` in their order.
-        training: One row per epoch, `plots/training.csv`.
+        training: One row per epoch, `models/training.csv`.
     """
 
     evidence: Evidence

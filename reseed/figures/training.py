@@ -29,7 +29,7 @@ def training_figure(curve: pd.DataFrame, *, synthetic: bool) -> Figure:
     """
     missing = [name for name in NEEDED if name not in curve.columns]
     if missing:
-        raise TableError(f"plots/training.csv: no column {missing[0]}; run `dvc repro train`")
+        raise TableError(f"models/training.csv: no column {missing[0]}; run `dvc repro train`")
     if curve.empty:
         return _nothing_trained(synthetic=synthetic)
     epochs, macro = curve["epoch"].to_numpy(), curve["val_macro_f1"].to_numpy(dtype=np.float64)
@@ -54,7 +54,7 @@ def training_figure(curve: pd.DataFrame, *, synthetic: bool) -> Figure:
 
 def _nothing_trained(*, synthetic: bool) -> Figure:
     title = "Nothing was trained here: the network was taken over from a checkpoint"
-    subtitle = "models/model.json names its file and digest; metrics/train.json holds its validation scores."
+    subtitle = "models/model.json names its file and digest. Validation patches only scored it."
     return Sheet(_WIDTH_IN, 0.0, title, subtitle, synthetic=synthetic).figure
 
 

@@ -1,4 +1,4 @@
-"""`plots/training.csv` and `metrics/train.json`: how training went, for people."""
+"""`models/training.csv` and `models/train.json`: how training went, for people."""
 
 import math
 from typing import Any
@@ -23,7 +23,7 @@ def curve_rows(history: tuple[EpochScore, ...]) -> list[dict[str, object]]:
 
 
 def train_metrics(result: FitResult) -> dict[str, Any]:
-    """Return what `metrics/train.json` holds: scores of the best epoch in percent, and counts.
+    """Return what `models/train.json` holds: scores of the best epoch in percent, and counts.
 
     What a network that was only taken over does not have is `n/a`, the way of `metrics.json`.
     """

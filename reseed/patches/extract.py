@@ -146,6 +146,42 @@ def mixed_footprint(planned: ExtractPlan, patch_size_px: int) -> str | None:
     )
 
 
+def coarser_labels(planned: ExtractPlan, annotations: pd.DataFrame, patch_size_px: int) -> str | None:
+    """Return a remark if patches lie in annotated grid cells at least twice as large: they inherit a coarser label.
+
+    A cell's label says what most of the cell is, not what a part of it is; a rectangle that somebody drew around one
+    class says so of every part.
+
+    Args:
+        planned: What will be cut.
+        annotations: Table ANNOTATIONS.
+        patch_size_px: extract.patch_size.
+    """
+    cells_of = dict(iter(annotations[(annotations["gold"] == 1) & (annotations["kind"] == "grid")].groupby("frame_id")))
+    labelled = {
+        str(row["patch_id"]) for frame in planned.frames for row in frame.labels if row["gold"] and row["label"]
+    }
+    n_coarse, width_px, height_px = 0, 0, 0
+    for frame in planned.frames:
+        if frame.grid is None or frame.frame_id not in cells_of:
+            continue
+        cells = cells_of[frame.frame_id][["x0", "y0", "x1", "y1"]].to_numpy(np.int64)
+        sides_px = cells[:, 2:] - cells[:, :2]
+        coarse = sides_px.prod(axis=1) >= 2 * frame.width_px * frame.height_px / frame.grid.n_patches
+        centres = (frame.boxes[:, None, :2] + frame.boxes[:, None, 2:]) / 2
+        within = np.concatenate([centres >= cells[coarse, :2], centres < cells[coarse, 2:]], axis=2)
+        inside = np.any(np.all(within, axis=2), axis=1)
+        n_coarse += len(labelled & set(np.array(frame.patch_ids)[inside].tolist()))
+        width_px, height_px = np.maximum(sides_px[coarse].max(axis=0, initial=0), (width_px, height_px)).tolist()
+    if not n_coarse:
+        return None
+    return (
+        f"{n_coarse:,} of {len(labelled):,} labelled patches lie in annotated cells that span several patches (up to "
+        f"{width_px} x {height_px} px, extract.patch_size {patch_size_px} px): they inherit a coarser label, which "
+        f"counts several times; extract.patch_size {max(width_px, height_px)} fits these cells"
+    )
+
+
 def cut_beforehand(planned: ExtractPlan, patch_size_px: int) -> str | None:
     """Return a remark if frames came as patches, which no parameter cuts anew."""
     edges = [box[2:] - box[:2] for frame in planned.frames if frame.files for box in frame.boxes]

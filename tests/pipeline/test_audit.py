@@ -1,5 +1,6 @@
 """Forgeries, each in a throw-away clone: the audit names the rung that catches it; an honest run passes."""
 
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from ruamel.yaml import YAML
 
 from reseed.audit.rungs import FAIL, NOT_CHECKED, PASS
 from tests.pipeline.clone import Clone
@@ -70,8 +72,9 @@ def forge(clone: Clone) -> None:
 
 def test_an_honest_run_passes_every_rung(finished: Clone, tmp_path: Path) -> None:
     score = finished.json(METRICS)["patch"]["macro_f1"]
-    out = str(tmp_path / "files.csv")
-    exit_code, rungs, report = audit(finished, "HEAD", "--claim", f"patch.macro_f1={score:.1f}", "--files", out)
+    out, crate, statement = str(tmp_path / "files.csv"), tmp_path / "crate", tmp_path / "statement.json"
+    exports = ("--files", out, "--crate", str(crate), "--statement", str(statement))
+    exit_code, rungs, report = audit(finished, "HEAD", "--claim", f"patch.macro_f1={score:.1f}", *exports)
     assert (exit_code, rungs) == (0, dict.fromkeys(RUNGS, PASS) | {"rerun": NOT_CHECKED}), report["rungs"]
     splits = pd.read_csv(finished.root / "data/catalog/splits.csv")
     frames = pd.read_csv(finished.root / "data/catalog/frames.csv")
@@ -88,6 +91,28 @@ def test_an_honest_run_passes_every_rung(finished: Clone, tmp_path: Path) -> Non
     assert statement["sources"][0]["sha256"] == finished.json("data/raw.json")[0]["sha256"]
     assert statement["training"]["versions"] == finished.json("models/model.json")["versions"]
     assert report["synthetic"] is True
+    assert len(report["exported"]) == 2
+    entities = {
+        entity["@id"]: entity for entity in json.loads((crate / "ro-crate-metadata.json").read_text())["@graph"]
+    }
+    assert entities["dvc.yaml"]["version"] == report["commit"]
+    assert entities["#score/patch.macro_f1"]["value"] == str(score)
+    assert entities["#audit/re-derive"]["value"] == PASS
+    recorded = [e for stage in lock(finished).values() for kind in ("deps", "outs") for e in stage[kind]]
+    described = {entity["name"]: entity for entity in entities.values() if "md5" in entity}
+    assert all(described[e["path"]]["md5"] == e["md5"].removesuffix(".dir") for e in recorded)
+    assert all(described[e["path"]]["contentSize"] == str(e["size"]) for e in recorded)
+    assert all("sha256" in described[e["path"]] for e in recorded if not e["md5"].endswith(".dir")), (
+        "all is stored here"
+    )
+    assert (crate / "models/model.pt").read_bytes() == finished.read("models/model.pt")
+    assert not list(crate.rglob("*.jpg")), "no imagery"
+    subjects = {subject["name"]: subject["digest"] for subject in json.loads(statement.read_text())["subject"]}
+    assert subjects["models/model.pt"]["sha256"] == hashlib.sha256(finished.read("models/model.pt")).hexdigest()
+
+
+def lock(clone: Clone) -> dict[str, Any]:
+    return dict(YAML(typ="safe", pure=True).load(clone.root / "dvc.lock")["stages"])
 
 
 def test_what_one_frame_did_to_the_score(finished: Clone) -> None:
@@ -217,8 +242,11 @@ def test_5_a_test_frame_in_train_under_another_name(clone: Clone) -> None:
 def test_6_parameters_edited_after_the_run(clone: Clone) -> None:
     clone.set_params(train__seed=7)
     clone.commit("Try another seed")
-    exit_code, rungs, report = audit(clone, "HEAD", *FAST)
+    exit_code, rungs, report = audit(clone, "HEAD", *FAST, "--crate", "crate", "--statement", "statement.json")
     assert (exit_code, rungs["chain"]) == (1, FAIL)
+    assert report["exported"] == ["nothing: rung chain failed, and only a run without failure is handed on"]
+    assert not (clone.root / "crate").exists()
+    assert not (clone.root / "statement.json").exists()
     assert "stage train used train.seed: 0, params.yaml has 7" in said(report, "chain")
 
 

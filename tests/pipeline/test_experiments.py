@@ -47,12 +47,28 @@ def test_alpha_alone_reruns_aggregate_and_evaluate_only(clone: Clone) -> None:
     assert after["patch"] == before["patch"]
 
 
+def test_a_training_of_before_comes_back_from_the_run_cache(clone: Clone) -> None:
+    model, curve = clone.read("models/model.pt"), clone.read("models/training.csv")
+    for name in ("model.pt", "model.json", "train.json", "training.csv"):
+        (clone.root / "models" / name).unlink()
+    (clone.root / "dvc.lock").unlink()
+    assert stages_run(clone.dvc("repro")) == ["evaluate"], "what is kept in git is written, not restored"
+    assert (clone.read("models/model.pt"), clone.read("models/training.csv")) == (model, curve)
+    assert clone.read("plots/training.csv") == curve
+
+
 def test_a_queued_sweep_over_alpha_and_patch_size(clone: Clone) -> None:
     clone.dvc("exp", "run", "--queue", "-S", "aggregate.alpha=0.02,0.9", "-S", "extract.patch_size=100,200")
-    tasks = run_queue(clone, jobs=2)
+    tasks = run_queue(clone, jobs=1)
     assert tasks.count("Success") == 4, tasks
     found = experiments(clone)
     assert len(found) == 4
+    trained = [
+        run["params"]["extract"]["patch_size"]
+        for name, run in found.items()
+        if "train" in stages_run(clone.dvc("queue", "logs", name))
+    ]
+    assert trained == [200], "patches of 100 px were trained on before, and once is enough for 200"
     by_key = {
         (run["params"]["extract"]["patch_size"], run["params"]["aggregate"]["alpha"]): run["metrics"]
         for run in found.values()

@@ -155,3 +155,12 @@ def test_tables_of_two_different_runs(survey: pd.DataFrame, capsys: pytest.Captu
     SPLITS_TABLE.write(SPLITS_TABLE.frame(rows), Path("data/catalog/splits.csv"))
     assert main(["leakage"]) == 2
     assert "run `dvc repro split`" in capsys.readouterr().err
+
+
+def test_a_split_that_there_is_not_is_refused(survey: pd.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
+    table = Path("data/catalog/splits.csv")
+    table.write_text(table.read_text().replace(",val", ",dev"))
+    assert main(["leakage"]) == 2
+    said = capsys.readouterr().err
+    assert "1 frames in a split that there is not, first: tow/e.png in 'dev'; allowed: train, val, test, none" in said
+    assert not Path("plots/leakage.png").exists()

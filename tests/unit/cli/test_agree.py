@@ -48,6 +48,22 @@ def test_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["second_look"][0]["labels"] == ["Coral", "Deploy"]
 
 
+def test_frames_as_clusters_are_said_to_hang_together(capsys: pytest.CaptureFixture[str]) -> None:
+    write("a.csv", "NNNNCCCDDD", "A")
+    write("b.csv", "NNNCCCDDDN", "B")
+    assert main(["agree", "a.csv", "b.csv"]) == 0
+    hint = "cluster bootstrap over 5 frames; those of one site are not independent: --group COL names a column of sites"
+    assert hint in capsys.readouterr().out
+    for name in ("a.csv", "b.csv"):
+        head, *rows = Path(name).read_text().splitlines()
+        sites = [f"{row},s{number % 5}" for number, row in enumerate(rows)]
+        write_text(Path(name), "\n".join([f"{head},site", *sites]) + "\n")
+    assert main(["agree", "a.csv", "b.csv"]) == 0
+    said = capsys.readouterr().out
+    assert "over 5 sites" in said
+    assert "not independent" not in said
+
+
 def test_items_of_one_only_are_never_agreement(capsys: pytest.CaptureFixture[str]) -> None:
     write("a.csv", "NNCC", "A")
     write("b.csv", "CCDDD", "B", first=2)

@@ -105,3 +105,31 @@ def test_a_source_that_is_gone(survey: Path, capsys: pytest.CaptureFixture[str])
 def test_nothing_is_written(survey: Path) -> None:
     main(["check"])
     assert os.listdir(".") == ["params.yaml"]  # noqa: PTH208 - names only
+
+
+def test_weights_that_are_not_there_are_said_before_a_run(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _write(None, train={"weights": "../weights/net.pth"})
+    assert main(["check"]) == 2
+    assert "net.pth: no such file; give the path of a state_dict" in capsys.readouterr().err
+    Path("../weights").mkdir()
+    Path("../weights/net.pth").write_bytes(b"weights")
+    assert main(["check"]) == 0
+    _write(None, train={"weights": "$NO_SUCH_VARIABLE/net.pth"})
+    assert main(["check"]) == 2
+    assert "train.weights: " in capsys.readouterr().err
+    _write(None, train={"weights": "imagenet"})
+    assert main(["check"]) == 0
+
+
+def test_the_classes_of_a_label_map_are_classes(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _write(None, catalog={"label_map": {"CCA": "Deploi"}})
+    assert main(["check"]) == 2
+    assert "catalog.label_map, code 'CCA'" in capsys.readouterr().err
+    _write(None, catalog={"label_map": {"CCA": "Deploy", "Shadow": None}})
+    assert main(["check"]) == 0
+    (survey / "label_map.yaml").write_text("CCA: Rock\n")
+    _write(None, catalog={"label_map": "label_map.yaml"})
+    assert main(["check"]) == 2
+    assert "label_map.yaml, code 'CCA'" in capsys.readouterr().err
+    (survey / "label_map.yaml").write_text("CCA: Deploy\n")
+    assert main(["check"]) == 0

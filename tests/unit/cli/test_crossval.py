@@ -213,6 +213,13 @@ def test_too_few_sites_and_a_class_that_only_one_site_has(workspace: Path, capsy
     assert not Path("runs").exists()
 
 
+def test_a_network_that_is_taken_over_learns_from_no_fold(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_params(train={"checkpoint": "reef.pth"})
+    assert main(["crossval"]) == 2
+    assert "train.checkpoint is set: a network that is taken over learns from no fold" in capsys.readouterr().err
+    assert not Path("runs").exists()
+
+
 def test_a_real_network_twice_gives_the_same_bytes(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     frames = FRAMES.read(Path("data/catalog/frames.csv"))
     frames["site"] = [f"s{number % 3}" for number in range(len(frames))]

@@ -57,8 +57,12 @@ def test_the_text_is_marked_where_frames_were_rendered(run: Path, capsys: pytest
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == lines[-1] == f"*** {SYNTHETIC_NOTICE} ***"
     assert "15 patches, 1 without a reference left out" in lines
-    assert "  macro F1      79.19 %" in lines
-    assert any(line.startswith("Intervals  none: neither table has a column group") for line in lines)
+    assert any(line.split() == ["macro", "F1", "79.19", "%", "n/a"] for line in lines)
+    assert any("over 2 values of `group of data/catalog/splits.csv`; n/a: 2 clusters" in line for line in lines)
+    Path("data/catalog/splits.csv").rename("elsewhere.csv")
+    assert main(["score", PATCHES, PATCHES, "--where", "split=test"]) == 0
+    none = "Intervals  none: neither table has a column group or site or sequence, and no splits.csv lies near"
+    assert none in capsys.readouterr().out
 
 
 def by_hand(folder: Path, groups: int = 6) -> None:
@@ -152,3 +156,18 @@ def test_the_order_of_rows_does_not_matter(run: Path, capsys: pytest.CaptureFixt
     df.to_csv("grouped.csv", index=False)
     df.sample(frac=1, random_state=1).to_csv("shuffled.csv", index=False)
     assert report(capsys, "shuffled.csv", "grouped.csv") == report(capsys, "grouped.csv", "shuffled.csv")
+
+
+def test_the_groups_of_the_pipeline_are_found_beside_its_tables(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(run)
+    aggregate.main([])
+    found = report(capsys, PATCHES, "data/patches/labels.csv", "--where", "annotator=A")
+    assert found["group"] == "group of data/catalog/splits.csv"
+    frame = report(capsys, FRAMES, FRAMES, "--task", "frame", "--where", "split=test")
+    assert frame["group"] == "group of data/catalog/splits.csv"
+    assert frame["intervals"]["macro_f1"]["clusters"] == 2
+    splits = Path("data/catalog/splits.csv")
+    splits.write_text(splits.read_text().replace("demo/Coil", "other/Coil"))
+    assert report(capsys, PATCHES, PATCHES, "--where", "split=test")["group"] is None, (
+        "of other frames: not these groups"
+    )

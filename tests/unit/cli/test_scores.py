@@ -3,6 +3,7 @@ import json
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from reseed.cli import scores
@@ -78,6 +79,32 @@ def test_scores_of_weak_labels_say_so(run: Path, capsys: pytest.CaptureFixture[s
     call()
     assert "WEAK" not in capsys.readouterr().out
     assert json.loads((run / "metrics/details.json").read_text())["patch"]["test"]["labels"] == "annotated"
+
+
+def change(path: Path, column: str, old: str, new: str) -> None:
+    """Replace a value of one column in the rows of annotator A, or in all rows where the table has no annotator."""
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    mine = table["annotator"] == "A" if "annotator" in table else pd.Series(data=True, index=table.index)
+    table.loc[mine & (table[column] == old), column] = new
+    table.to_csv(path, index=False, lineterminator="\n")
+
+
+def test_a_score_over_an_absent_class_says_so_beside_the_number(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    aggregate.main([])
+    evaluate.main([])
+    call()
+    assert "!" not in capsys.readouterr().out
+    change(run / "data/predictions/patches.csv", "gold", "Coral", "No-Deploy")
+    change(run / "data/patches/labels.csv", "label", "Coral", "No-Deploy")
+    change(run / "data/catalog/frame_labels.csv", "label", "Deploy", "No-Deploy")
+    aggregate.main([])
+    evaluate.main([])
+    call()
+    lines = capsys.readouterr().out.splitlines()
+    patch = next(n for n, line in enumerate(lines) if line.startswith("Test patches"))
+    frame = next(n for n, line in enumerate(lines) if line.startswith("Test frames"))
+    assert lines[patch + 2] == "  ! no patch is Coral by reference: counts 0 in the macro F1"
+    assert lines[frame + 2] == "  ! every frame is No-Deploy by reference: Deploy counts 0 in the macro F1"
 
 
 def test_no_scores_yet(run: Path) -> None:

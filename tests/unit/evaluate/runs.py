@@ -75,7 +75,7 @@ def write_run(
     source = RawSource("demo", origin, "", "survey", "ab" * 32, 10, 8, "Apache-2.0", pinned=False, synthetic=synthetic)
     write_raw([source], data / "raw.json")
     write_text(
-        folder / "plots/training.csv",
+        folder / "models/training.csv",
         "epoch,lr,train_loss,val_loss,val_macro_f1,val_accuracy\n"
         "1,0.001,1.0,1.1,40.0,50.0\n2,0.001,0.5,0.7,80.0,81.0\n3,0.001,0.3,0.9,75.0,79.0\n",
     )

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import matplotlib as mpl
 import numpy as np
@@ -184,15 +185,26 @@ def test_a_confusion_of_one_and_of_none() -> None:
 
 
 def test_the_alpha_title_compares_with_hindsight() -> None:
-    assert "At alpha 0.40 frame macro F1 is 100.0 %, the best of any alpha" in said(
-        alpha_figure(TEST, VAL, 0.4, 1.0, SURE, 0.4, synthetic=False)
+    # Validation: 1 of 28 Deploy patches No-Deploy, 16 of 28 Deploy: right from 1/28 on and below 16/28 = 0.571.
+    assert "At alpha 0.57 frame macro F1 is 100.0 %, the best of any alpha" in said(
+        alpha_figure(TEST, VAL, 0.57, 1.0, SURE, 0.4, synthetic=False)
     )
-    worse = said(alpha_figure(TEST, VAL, 0.6, 0.7333, UNSURE, None, synthetic=False))
+    picked = VAL.best()[0]
+    worse = said(alpha_figure(TEST, VAL, picked, 0.7333, UNSURE, None, synthetic=False))
     assert "26.7 points below the best alpha in hindsight (0.49)" in worse
     assert "2 validation frames, 4 test frames, 2 of them Deploy by reference." in worse
     assert "No interval: 2 clusters" in worse
     assert "least cost" not in worse
     assert "from alpha 0.72 on" in worse  # the surest frame has 20 of 28 = 0.714
+
+
+def test_an_alpha_set_by_hand_is_not_praised_for_its_luck() -> None:
+    title = "At alpha 0.40 frame macro F1 is 100.0 %, with an alpha set by hand: validation picks 0.57"
+    text = said(alpha_figure(TEST, VAL, 0.4, 1.0, SURE, 0.4, synthetic=False))
+    assert title in text
+    assert "the best of any alpha" not in text
+    nothing = said(alpha_figure(TEST, curve("val", [], []), 0.4, 1.0, SURE, None, synthetic=False))
+    assert "frame macro F1 is 100.0 %, with an alpha set by hand" in nothing
 
 
 @pytest.mark.parametrize(
@@ -250,6 +262,30 @@ def test_baselines_say_in_words_whether_they_are_beaten() -> None:
     assert "Whiskers: 95 % intervals" in said(baselines_figure(BARS, BARS, VERDICTS, "", synthetic=False))
 
 
+def test_no_number_beside_a_bar_is_crossed_by_the_line_of_the_network() -> None:
+    short = [baseline("short", task_scores(0.2, UNSURE)), baseline("none", None, "too early")]
+    figure = baselines_figure(bars(NETWORK, short, [], "patch"), BARS, VERDICTS, "", synthetic=False)
+    numbers = {found.get_text().replace("\u00a0", " "): found for found in figure.axes[0].texts}
+    line = next(line for line in figure.axes[0].lines if line.get_linestyle() != "-")
+    for name in ("20.0 %", "not run"):
+        assert numbers[name].get_bbox_patch() is not None, name
+        assert numbers[name].get_zorder() > line.get_zorder(), name
+
+
+def test_a_class_that_no_reference_has_is_named_beside_the_score() -> None:
+    counts = COUNTS.copy()
+    counts[1] = 0
+    text = said(confusion_figure(counts, CLASSES, SURE, item="patch", synthetic=False))
+    assert "No test patch is Coral by reference, which counts 0 in the macro F1." in text
+    frames = said(confusion_figure(np.array([[5, 1], [0, 0]]), DECISIONS, UNSURE, item="frame", synthetic=False))
+    assert "No test frame is Deploy by reference" in frames
+    assert "by reference" not in said(confusion_figure(COUNTS, CLASSES, SURE, item="patch", synthetic=False))
+    one = replace(NETWORK, confusion=counts)
+    assert "Patches (no Coral: counts 0)" in said(
+        baselines_figure(bars(one, [], [], "patch"), BARS, VERDICTS, "", synthetic=False)
+    )
+
+
 def test_the_reliability_title_says_how_sure_against_how_right() -> None:
     assert "points surer than it is right" in said(
         reliability_figure(replace(RELIABILITY, over_confidence=0.05), "none", 1.0, synthetic=False)
@@ -267,12 +303,31 @@ def test_the_reliability_title_says_how_sure_against_how_right() -> None:
 
 def test_conditions_name_the_weakest_quarter() -> None:
     text = said(conditions_figure(conditions(), 71.0, synthetic=False))
-    assert "Weakest, at 31.0 %, where altitude is 0.1\u20130.2 m" in text
+    assert "Weakest, at 31.0 %, where altitude is 0.15\u20130.20 m" in text
     assert "Whiskers" in text
     text = said(conditions_figure(conditions("altitude_m", float("nan")), 71.0, synthetic=False))
     assert "not known for these frames" in text
-    assert "Weakest, at 60.0 %, where water depth is 0.2 m" in text
+    assert "Weakest, at 60.0 %, where water depth is 0.20\u20130.25 m" in text
     assert "Too few groups for intervals." in text
+
+
+def ticks(figure: Figure, axes: int) -> list[str]:
+    return [label.get_text().split("\n(")[0].replace("\n", "") for label in figure.axes[axes].get_xticklabels()]
+
+
+def test_narrow_ranges_are_told_apart_and_counts_stand_below_the_axes() -> None:
+    table = conditions()
+    depth = table["condition"] == "water_depth_m"
+    table.loc[depth, "from"] = [4.201, 4.203, 4.206, 4.209]
+    table.loc[depth, "to"] = [4.202, 4.205, 4.208, 4.21]
+    figure = conditions_figure(table, 71.0, synthetic=False)
+    assert ticks(figure, 0) == ["4.201\u20134.202", "4.203\u20134.205", "4.206\u20134.208", "4.209\u20134.210"]
+    assert ticks(figure, 1)[0] == "0.05\u20130.10"
+    assert [label.get_text().rsplit("\n", 1)[1] for label in figure.axes[0].get_xticklabels()] == ["(120)"] * 4
+    png_bytes(figure)
+    boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    assert "120" not in [found.get_text() for found in figure.axes[0].texts]
 
 
 def test_coral_cover_says_how_far_off() -> None:
@@ -321,13 +376,15 @@ def test_training_marks_the_first_of_the_best_epochs() -> None:
     assert "in epoch 1 of 1" in said(training_figure(TRAINING.head(1), synthetic=False))
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [(TRAINING.drop(columns="val_loss"), "no column val_loss"), (TRAINING.head(0), "no epoch")],
-)
-def test_a_training_curve_without_content_is_refused(table: pd.DataFrame, message: str) -> None:
-    with pytest.raises(TableError, match=message):
-        training_figure(table, synthetic=False)
+def test_a_training_curve_without_a_column_is_refused() -> None:
+    with pytest.raises(TableError, match="no column val_loss"):
+        training_figure(TRAINING.drop(columns="val_loss"), synthetic=False)
+
+
+def test_a_network_that_was_taken_over_has_no_curve() -> None:
+    figure = training_figure(TRAINING.head(0), synthetic=True)
+    assert "Nothing was trained here: the network was taken over from a checkpoint" in said(figure)
+    assert not figure.axes
 
 
 def frames(*groups: tuple[str, str, int]) -> pd.DataFrame:

@@ -18,8 +18,8 @@ OUTPUTS = (
     "data/pretrained/weights.json",
     "models/model.pt",
     "models/model.json",
-    "metrics/train.json",
-    "plots/training.csv",
+    "models/train.json",
+    "models/training.csv",
     "data/predictions/patches.csv",
     "data/predictions/calibration.json",
 )
@@ -47,14 +47,14 @@ def test_stages_hand_over_and_repeat_to_the_byte(workspace: Path, capfd: pytest.
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=2e-6)
     assert predictions["predicted"].tolist() == [CLASSES[i] for i in probabilities.argmax(axis=1)]
 
-    metrics = json.loads(first["metrics/train.json"])
+    metrics = json.loads(first["models/train.json"])
     val = predictions[(predictions["split"] == "val") & (predictions["gold"] != "")]
     assert metrics["val"]["n"] == len(val) == 16
     assert metrics["train"]["n"] == 32
     assert metrics["val"]["accuracy"] == round(100 * accuracy_score(val["gold"], val["predicted"]), 4)
     macro_f1 = f1_score(val["gold"], val["predicted"], labels=CLASSES, average="macro", zero_division=0)
     assert metrics["val"]["macro_f1"] == round(100 * macro_f1, 4)
-    assert first["plots/training.csv"].decode().count("\n") == 1 + metrics["epochs"]
+    assert first["models/training.csv"].decode().count("\n") == 1 + metrics["epochs"]
 
 
 def test_calibration_is_fitted_on_validation_and_leaves_every_class_as_it_is(workspace: Path) -> None:

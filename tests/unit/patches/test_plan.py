@@ -10,7 +10,7 @@ from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.pieces import PIECES
 from reseed.errors import TableError
 from reseed.params.extract import ExtractParams
-from reseed.patches.extract import cut, cut_beforehand, mixed_footprint, plan
+from reseed.patches.extract import coarser_labels, cut, cut_beforehand, mixed_footprint, plan
 from reseed.patches.plan import plan_frame
 
 PARAMS = ExtractParams(patch_size=8, input_size=32, min_purity=0.5)
@@ -113,3 +113,21 @@ def test_boxes_tile_as_before() -> None:
     # ceil(17/8) = 3 columns: 0, 5, 11, 17; ceil(9/8) = 2 rows: 0, 4, 9.
     assert planned.boxes.tolist()[:3] == [[0, 0, 5, 4], [5, 0, 11, 4], [11, 0, 17, 4]]
     assert np.array_equal(planned.cells, [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]])
+
+
+def test_patches_that_inherit_the_label_of_a_larger_cell_are_counted() -> None:
+    """32 x 16 px in patches of 8: 4 x 2. Cells of 16 x 16 span four patches each, cells of 8 x 16 two, of 8 x 8 one."""
+
+    def remark(*rows: tuple[str, int, int, int, int, str, str]) -> str | None:
+        annotations = said(*rows)
+        return coarser_labels(plan(FRAMES.frame([frame(32, 16)]), annotations, PARAMS), annotations, 8)
+
+    one_left = ("A", 0, 0, 16, 16, "Coral", "grid")
+    small = ("A", 16, 0, 24, 8, "Deploy", "grid")
+    text = str(remark(one_left, small))
+    assert "4 of 5 labelled patches lie in annotated cells that span several patches (up to 16 x 16 px" in text
+    assert "extract.patch_size 16 fits these cells" in text
+    assert "2 of 2 labelled patches" in str(remark(("A", 0, 0, 8, 16, "Coral", "grid")))
+    assert remark(small) is None
+    assert remark(("A", 0, 0, 16, 16, "Coral", "rect")) is None, "drawn around one class, it says so of every part"
+    assert remark() is None

@@ -1,0 +1,90 @@
+"""`python -m reseed drift [REV]`: is the committed result that of the committed code, parameters and data?"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from reseed.artifacts.files import read_json
+from reseed.audit.chain import METRICS
+from reseed.audit.drift import Drift, Tolerance, metric_drift
+from reseed.audit.ladder import LADDER, Asked, climb
+from reseed.audit.revision import Repository
+from reseed.audit.rungs import PASS, Rung
+from reseed.audit.snapshot import snapshot
+from reseed.cli.asking import not_negative
+from reseed.cli.tables import aligned
+from reseed.errors import ReseedError
+
+# What needs neither data nor a run: the recorded digests against the files of the commit.
+_RUNGS: Final = frozenset({"claim", "chain"})
+_PATCH_POINTS: Final = 3.0
+_FRAMES: Final = 2
+_SHOWN: Final = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("revision", nargs="?", default="HEAD", metavar="REV", help="whose result; default: HEAD")
+    parser.add_argument(
+        "--patch-points",
+        type=_points,
+        default=_PATCH_POINTS,
+        metavar="POINTS",
+        help=f"how far each patch score of the workspace may be from it, percent points; default: {_PATCH_POINTS:g}",
+    )
+    parser.add_argument(
+        "--frames",
+        type=not_negative,
+        default=_FRAMES,
+        metavar="N",
+        help=f"by how many test frames the right decisions may differ; default: {_FRAMES}",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check the digests of the commit, hold the scores of the workspace against its own; return 1 if one drifted."""
+    workspace = Path(METRICS)
+    if not workspace.is_file():
+        raise ReseedError(f"{METRICS}: no run here to hold against {args.revision}; `dvc repro` makes one")
+    with snapshot(Repository(Path()), args.revision, fetch=False) as state:
+        rungs = climb(state, Asked({}, frozenset(LADDER) - _RUNGS))
+        committed = state.tree / METRICS
+        tolerance = Tolerance(args.patch_points, args.frames)
+        drifts = metric_drift(_metrics(committed), _metrics(workspace), tolerance) if committed.is_file() else []
+    checked = {name: rungs[name] for name in LADDER if name in _RUNGS}
+    sys.stdout.write("\n".join(_lines(state.name, checked, drifts)) + "\n")
+    return int(any(rung.status != PASS for rung in checked.values()) or not all(each.within for each in drifts))
+
+
+def _metrics(path: Path) -> dict[str, Any]:
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise ReseedError(f"{path}: holds {type(value).__name__}, expected the scores of a run")
+    return value
+
+
+def _lines(name: str, rungs: dict[str, Rung], drifts: list[Drift]) -> list[str]:
+    lines = [f"{name}: digests and parameters of its dvc.lock against its files"]
+    for rung, found in rungs.items():
+        lines.append(f"  {rung:<5}  {found.status}  {found.reason}")
+        lines += [f"         {line}" for line in found.findings[1:_SHOWN]]
+    if not drifts:
+        return [*lines, f"{name} has no {METRICS}, so there are no scores to hold the run against"]
+    rows = [
+        [each.score, str(each.committed), str(each.rerun), each.allowed, "ok" if each.within else "DRIFTED"]
+        for each in drifts
+    ]
+    return [
+        *lines,
+        "",
+        f"Scores of {name} against those of the run in the workspace (percent)",
+        *aligned(("", "committed", "run here", "may differ by", ""), rows),
+    ]
+
+
+def _points(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 100:
+        raise argparse.ArgumentTypeError(f"{text} is not in 0 to 100")
+    return value

@@ -1,0 +1,70 @@
+"""`python -m reseed card`, on revisions written by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from reseed.artifacts.files import write_text
+from reseed.cli.main import main
+from reseed.figures.notice import SYNTHETIC_NOTICE
+from tests.unit.audit.history import History, every, reef
+from tests.unit.audit.results import commit_result
+
+# Of Mitchell et al. 2019, in their order.
+HEADINGS = [
+    "Model details",
+    "Intended use",
+    "Factors",
+    "Metrics",
+    "Evaluation data",
+    "Training data",
+    "Quantitative analyses",
+    "Ethical considerations",
+    "Caveats and recommendations",
+]
+
+
+@pytest.fixture
+def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
+    monkeypatch.chdir(tmp_path)
+    return History(tmp_path).start()
+
+
+def test_the_card_has_the_scores_their_doubt_and_the_usual_headings(history: History) -> None:
+    run = reef()
+    commit_result(history, run.but(wrong=every(run.gold, 5), wrong_frames=every(run.frames, 12)))
+    assert main(["card", "HEAD"]) == 0
+    text = Path("MODEL_CARD.md").read_text()
+    assert [line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")] == HEADINGS
+    assert "WARNING" not in text
+    row = next(line for line in text.splitlines() if line.startswith("| patch macro F1 |"))
+    _, _, score, interval, n, _ = (cell.strip() for cell in row.split("|"))
+    low, _, high = interval.split()
+    assert float(low) < float(score.removesuffix(" %")) < float(high)
+    assert n == "288"
+    assert "| frame accuracy | 91.7 % |" in text
+    assert "| `Mer` | 144 |" in text
+    assert history.git("rev-parse", "HEAD") in text
+    before = Path("MODEL_CARD.md").read_bytes()
+    assert main(["card", "HEAD"]) == 0
+    assert Path("MODEL_CARD.md").read_bytes() == before
+
+
+def test_rendered_frames_are_said_first_and_missing_objects_where_they_miss(
+    history: History, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commit_result(history, reef().but(synthetic=True))
+    assert main(["card", "--out", "-"]) == 0
+    text = capsys.readouterr().out
+    assert text.split("\n\n")[1].startswith(f"> [!WARNING]\n> - **{SYNTHETIC_NOTICE}**")
+    assert "Rendered frames: no score here says anything of a field." in text
+    assert "No data statement: workspace has no" in text
+    assert not Path("MODEL_CARD.md").exists()
+
+
+def test_without_a_result_there_is_no_card(history: History, capsys: pytest.CaptureFixture[str]) -> None:
+    history.commit(reef())
+    write_text(Path("MODEL_CARD.md"), "an older card\n")
+    assert main(["card"]) == 2
+    assert "metrics/by_site.csv" in capsys.readouterr().err
+    assert Path("MODEL_CARD.md").read_text() == "an older card\n"
