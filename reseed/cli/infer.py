@@ -71,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
     logs = Logs(root, growing=args.watch)
     if listed is not None:
         logs.check(listed.frames)
+        if gold is not None:
+            gold.of_frames([frame.name for frame in listed.frames], root)  # a row that may mean two frames: say so now
     enter(args.out, _identity(rule, root))
     with locked(args.out):
         done = take_up(args.out)

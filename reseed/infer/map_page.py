@@ -16,12 +16,13 @@ from reseed.figures.notice import SYNTHETIC_NOTICE
 from reseed.infer.leaflet import read_leaflet
 from reseed.infer.line_file import read_lines, writing
 from reseed.infer.tables import THUMBNAIL_COLUMNS, THUMBNAILS_FILE, FrameRow
-from reseed.infer.track import by_sequence
+from reseed.infer.track import GAP_M, by_sequence
 
 # A browser opens a page of this size at once; above it some frames go without a thumbnail.
 THUMBNAILS_BYTES: Final = 32 << 20
 
 _ASSETS: Final = Path(__file__).with_name("assets")
+_SCRIPTS: Final = ("page", "frame", "strips", "map")
 _MARK = re.compile(r"\{\{(\w+)\}\}")
 # Whatever a file name holds, it cannot end the block of data or start markup.
 _ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -86,7 +87,7 @@ def page(
 ) -> str:
     """Return the page as HTML; arguments as `write_map`, thumbnails as base64 by frame."""
     leaflet = read_leaflet()
-    script = (_ASSETS / "map.js").read_text(encoding="utf-8")
+    script = _script()
     data = page_data(story, rows, classes, gold, thumbnails, every)
     filled = {
         "title": html.escape(story.title),
@@ -115,6 +116,7 @@ def page_data(
         "title": story.title,
         "notice": SYNTHETIC_NOTICE if any(row.synthetic for row in rows) else "",
         "alpha": story.alpha,
+        "gap": GAP_M,
         "model": story.model,
         "remarks": [*story.remarks, *([f"Thumbnails of one frame in {every}, to keep the page small."] * (every > 1))],
         "classes": [{"name": name, "colour": CLASS_COLOURS[name]} for name in CLASSES],
@@ -155,6 +157,12 @@ def _frame(
         "jpeg": thumbnails.get(row.frame),
         "ms": row.latency_ms,
     }
+
+
+def _script() -> str:
+    """Return the script of the page, which leaves nothing behind in the browser but `reseed`."""
+    parts = [(_ASSETS / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS]
+    return '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
 
 
 def _shift_deg(rows: Sequence[FrameRow]) -> float:

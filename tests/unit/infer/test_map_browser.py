@@ -106,8 +106,12 @@ def test_a_click_on_a_point_shows_its_picture_with_the_grid(browser: Page, tmp_p
     assert inside[0] < 2
     assert inside[1]
     shown.click_on("[aria-label='next frame']")
+    shown.settle()
     assert "tow_1/0003.jpg" in text(shown, ".leaflet-popup-content")
-    assert "No-Deploy" in text(shown, ".pill")
+    assert text(shown, ".pill").strip() == "No-Deploy"
+    shown.click_on(".grid-key input")  # without the grid, to see the seafloor
+    shown.settle()
+    assert shown.run("getComputedStyle(document.querySelector('.patches')).display") == "none"
     assert (shown.console, shown.requests) == ([], [])
 
 
@@ -150,12 +154,19 @@ def test_sequences_far_apart_are_discs_until_one_is_clicked(browser: Page, tmp_p
     shown.until(lambda: shown.run("document.querySelectorAll('.pie').length") == 2)
 
 
+def test_the_line_of_a_sequence_breaks_where_frames_are_far_apart(browser: Page, tmp_path: Path) -> None:
+    rows = [*tow("t", 3), *(row(f"t/z{i}.jpg", (-9.6 + i * 1e-5, 143.75)) for i in range(2))]
+    shown = opened(browser, tmp_path / "map.html", rows)
+    assert shown.run("reseed.frames[0].sequence.line.getLatLngs().map((way) => way.length)") == [3, 2]
+
+
 def test_frames_that_share_one_fix_are_all_reached(browser: Page, tmp_path: Path) -> None:
     shown = opened(browser, tmp_path / "map.html", [row(f"t/{i}.jpg", (-9.5, 143.75)) for i in range(3)])
     shown.click_on(".pie")
     shown.settle()
     assert "1 of 3" in text(shown, ".where")
     shown.click_on("[aria-label='previous frame']")
+    shown.settle()
     assert "t/2.jpg" in text(shown, ".leaflet-popup-content")
 
 
