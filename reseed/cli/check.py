@@ -37,26 +37,27 @@ def run(arguments: argparse.Namespace) -> int:
             sys.stdout.write(f"{source.name}: {_state(source, pulled.get(source.name))}\n")
         except SourceError as error:
             problems.append(str(error))
-    problems += [*_weights(values["train"]["weights"]), *_label_map(values)]
+    problems += [*_files(values["train"]), *_label_map(values)]
     if problems:
         raise ReseedError("\n".join(problems))
     return 0
 
 
-def _weights(weights: str) -> Iterator[str]:
-    """Yield what is wrong with `train.weights` if it names a file."""
-    if weights in {"none", "imagenet"}:
-        return
-    try:
-        path = resolve_uri(weights)
-    except SourceError as error:
-        yield f"train.weights: {error}"
-        return
-    if not path.is_file():
-        yield (
-            f"train.weights: {path}: no such file; give the path of a state_dict (relative paths start at the "
-            "repository root), none or imagenet"
-        )
+def _files(train: dict[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with `train.weights` and `train.checkpoint` if they name files."""
+    for key, words in (("weights", ("none", "imagenet")), ("checkpoint", ("none",))):
+        if train[key] in words:
+            continue
+        try:
+            path = resolve_uri(train[key])
+        except SourceError as error:
+            yield f"train.{key}: {error}"
+            continue
+        if not path.is_file():
+            yield (
+                f"train.{key}: {path}: no such file; give the path of a state_dict (relative paths start at the "
+                f"repository root), {' or '.join(words)}"
+            )
 
 
 def _label_map(values: dict[str, Any]) -> Iterator[str]:

@@ -121,6 +121,18 @@ def test_weights_that_are_not_there_are_said_before_a_run(survey: Path, capsys: 
     assert main(["check"]) == 0
 
 
+def test_a_checkpoint_that_is_not_there_is_said_before_a_run(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _write(None, train={"checkpoint": "../models/reef.pth", "weights": "gone.pth"})
+    assert main(["check"]) == 2
+    said = capsys.readouterr().err
+    assert "train.checkpoint: " in said
+    assert "train.weights: " in said
+    Path("../models").mkdir()
+    Path("../models/reef.pth").write_bytes(b"checkpoint")
+    _write(None, train={"checkpoint": "../models/reef.pth"})
+    assert main(["check"]) == 0
+
+
 def test_the_classes_of_a_label_map_are_classes(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _write(None, catalog={"label_map": {"CCA": "Deploi"}})
     assert main(["check"]) == 2
