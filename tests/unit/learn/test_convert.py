@@ -201,7 +201,7 @@ def test_stage_train_converts_and_the_rest_follows(workspace: Path, monkeypatch:
     card = json.loads((workspace / "models/model.json").read_text())
     assert card["converted"] == {"file": "reef.pth", "sha256": digest_file(file), "classes": list(ORDER)}
     assert card["best_epoch"] == 0
-    assert (workspace / "plots/training.csv").read_text() == "epoch,lr,train_loss,val_loss,val_macro_f1,val_accuracy\n"
+    assert (workspace / "models/training.csv").read_text() == "epoch,lr,train_loss,val_loss,val_macro_f1,val_accuracy\n"
     state, kept = torch.load(workspace / "models/model.pt"), research_state()
     assert torch.equal(state["head.0.weight"], kept["classifier.3.0.weight"])
     params.write_text(params.read_text().replace("reef.pth", "gone.pth"))
