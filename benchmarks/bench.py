@@ -29,6 +29,7 @@ from benchmarks.tasks import INPUT_PX, PATCH_SIZE_PX
 from reseed.field.imagery import DECODE_RULE
 from reseed.field.parallel import usable_cores
 from reseed.learn.checkpoint import describe_model, save_model
+from reseed.learn.export import export_folder
 from reseed.learn.models import Network
 from reseed.patches.resize import RESIZE_RULE
 
@@ -55,7 +56,7 @@ class Bench:
         asked = {
             "frames": [str(path) for path in frames],
             "cores": cores or usable_cores(),
-            "model": str(self.model),
+            "model": str(self.model if self.engine == "torch" else self.model / "model.onnx"),
             "engine": self.engine,
         } | given
         start = time.perf_counter()
@@ -99,6 +100,7 @@ def _write_model(folder: Path) -> None:
     )
     folder.mkdir(parents=True)
     save_model(network, described, folder / "model.pt", folder / "model.json")
+    (folder / "model.onnx").write_bytes(export_folder(folder))  # what a boat has, by `python -m reseed export`
 
 
 def infer_rows(bench: Bench, n_frames: int) -> list[Row]:

@@ -4,6 +4,7 @@ The JSON gives cores, frames (paths) and model (folder); the answer is a line of
 and the opening of what a run needs once are not in the seconds; the whole process is timed from outside.
 """
 
+import argparse
 import json
 import os
 import sys
@@ -68,19 +69,22 @@ def published_train(frames: Sequence[Path], given: dict[str, Any]) -> Work:
 
 
 def reseed_infer(frames: Sequence[Path], given: dict[str, Any]) -> Work:
-    """Decide frames by the fast path."""
-    from reseed.classes import CLASS_INDEX
-    from reseed.learn.engine import open_engine
-    from reseed.patches.frame_path import load_frame_patches
+    """Run `python -m reseed infer`, from opening the model to the finished map."""
+    from reseed.cli import infer
 
-    engine = open_engine(Path(given["model"]), given["engine"], threads=1)
+    listed, out = Path(given["out"]) / "frames.txt", Path(given["out"]) / "run"
+    listed.write_text("".join(f"{path}\n" for path in frames))
+    parser = argparse.ArgumentParser()
+    infer.add_arguments(parser)
+    chosen = ["--model", given["model"], "--out", str(out), "--engine", given["engine"], "--alpha", "0.5"]
+    args = parser.parse_args([str(listed), *chosen])
 
-    def decide(path: Path) -> bool:
-        images = load_frame_patches(path, PATCH_SIZE_PX, INPUT_PX, MAX_PIXELS).images
-        deploy = int((engine.classify(images).argmax(1) == CLASS_INDEX["Deploy"]).sum())
-        return 2 * deploy > len(images)
+    def work() -> int:
+        if infer.run(args) != 0:
+            raise SystemExit("infer did not decide every frame")
+        return len((out / "decisions.csv").read_text().splitlines()) - 1
 
-    return lambda: len(in_threads(decide, frames))
+    return work
 
 
 def reseed_decode(frames: Sequence[Path], _: dict[str, Any]) -> Work:
