@@ -69,19 +69,28 @@ def published_train(frames: Sequence[Path], given: dict[str, Any]) -> Work:
 
 
 def reseed_infer(frames: Sequence[Path], given: dict[str, Any]) -> Work:
-    """Decide frames by the fast path."""
-    from reseed.classes import CLASS_INDEX
+    """Decide frames as `python -m reseed infer` does, with its tables, track and map."""
+    from fractions import Fraction
+
+    from reseed.field.parallel import usable_cores
+    from reseed.infer.deciding import Rule
+    from reseed.infer.frame_list import Frame
+    from reseed.infer.geotags import Logs
+    from reseed.infer.outcome import write_outcome
+    from reseed.infer.running import decide_all
+    from reseed.infer.sources import ListSource
     from reseed.learn.engine import open_engine
-    from reseed.patches.frame_path import load_frame_patches
 
-    engine = open_engine(Path(given["model"]), given["engine"], threads=1)
+    rule = Rule(open_engine(Path(given["model"]), given["engine"], threads=1), PATCH_SIZE_PX, Fraction(1, 2), "0.5")
+    # The same file may stand for several frames, so each gets a name of its own.
+    source = ListSource([Frame(path, f"tow/{number:05d}.jpg") for number, path in enumerate(frames)])
+    root, out = frames[0].parent, Path(given["out"])
 
-    def decide(path: Path) -> bool:
-        images = load_frame_patches(path, PATCH_SIZE_PX, INPUT_PX, MAX_PIXELS).images
-        deploy = int((engine.classify(images).argmax(1) == CLASS_INDEX["Deploy"]).sum())
-        return 2 * deploy > len(images)
+    def work() -> int:
+        decide_all(source, rule, Logs(root, growing=False), out, workers=usable_cores(), ahead=True, total=None)
+        return write_outcome(out, root, None, title="bench", alpha=rule.alpha_text, model="").n_frames
 
-    return lambda: len(in_threads(decide, frames))
+    return work
 
 
 def reseed_decode(frames: Sequence[Path], _: dict[str, Any]) -> Work:
