@@ -23,6 +23,7 @@ from torch import Tensor
 from reseed.classes import CLASS_INDEX
 from reseed.evaluate.confusion import confusion_counts, macro_f1
 from reseed.field.imagery import decode_rgb
+from reseed.field.parallel import usable_cores
 from reseed.learn.fit import fit
 from reseed.learn.models import Network, to_unit
 from reseed.learn.pretrained import find_weights
@@ -184,6 +185,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--input-size", type=int, default=256)
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=usable_cores())
     asked = parser.parse_args(argv)
     params = load_section(ROOT / "params/field-check.yaml", "train", TrainParams)
     start = find_weights(params.backbone, params.weights).state
@@ -195,7 +197,7 @@ def main(argv: list[str]) -> int:
     unseen = [frame for frame in range(len(frames.paths)) if frame % 3 == 2]
     networks: list[Network] = []
     for seed in range(asked.seeds):
-        of_seed = params.model_copy(update={"seed": seed, "epochs": asked.epochs})
+        of_seed = params.model_copy(update={"seed": seed, "epochs": asked.epochs, "threads": asked.threads})
         result = fit(fast, frames.labels.ravel(), rows[taught].ravel(), rows[taught[::5]].ravel(), of_seed, start)
         networks.append(result.network)
 
@@ -203,7 +205,7 @@ def main(argv: list[str]) -> int:
         return torch.stack([network(patches) for network in networks])
 
     holds = True
-    with reproducible(params.threads, 0, torch.device("cpu")):
+    with reproducible(asked.threads, 0, torch.device("cpu")):
         with torch.inference_mode():
             answers = [ask(to_unit(batch)).argmax(-1) for batch in torch.from_numpy(fast).split(112)]
         classes = torch.cat(answers, dim=1).numpy().reshape(len(networks), *frames.labels.shape)

@@ -1,8 +1,11 @@
-"""Peak memory of the stages catalog and extract for 20 and for 200 frames: it must not grow with their number.
+"""Peak memory of the stages catalog and extract and of deciding frames: it must not grow with their number.
 
-`python -m benchmarks.memory [frames ...]` writes surveys of 1328 x 760 px frames into a temporary folder, runs the two
+`python -m benchmarks.memory [frames ...]` writes surveys of 1328 x 760 px frames into a temporary folder, runs the
 stages on each in a process of its own, and prints the peak of its resident memory. Exit code 1 if the largest survey
 takes more than a tenth above the smallest.
+
+`--full-size` takes 5312 x 3040 px frames instead, repeated by links, 20, 200 and 2,000 of them unless said otherwise
+(11 GB of packed patches), for extract and for the fast path with the network, and fails above 1.2 GB too.
 """
 
 import os
@@ -19,6 +22,8 @@ from reseed.artifacts.raw import RawSource, write_raw
 WIDTH, HEIGHT = 1328, 760
 ALLOWED_GROWTH = 1.10
 STAGES = ("catalog", "extract")
+MOST_MIB = 1200 * 10**6 / 2**20
+FULL_SIZE = ("reseed_extract", "reseed_infer")
 ROOT = Path(__file__).parents[1]
 
 _PARAMS = """
@@ -70,9 +75,36 @@ def peak_mib(folder: Path, stage: str) -> float:
     return int(done.stderr.rpartition("peak ")[2]) / 1024
 
 
+def full_size(sizes: list[int]) -> int:
+    """Measure extract and the fast path with the network on frames of 5312 x 3040 px."""
+    from benchmarks.bench import Bench  # noqa: PLC0415  # brings torch, which the small surveys do without
+    from benchmarks.frames import full_size_frames  # noqa: PLC0415
+
+    peaks: dict[str, list[float]] = {task: [] for task in FULL_SIZE}
+    print(f"{'frames':>8}" + "".join(f"{task:>18}" for task in FULL_SIZE) + "   peak of resident memory, MiB")
+    for n_frames in sizes:
+        with tempfile.TemporaryDirectory() as name:
+            bench = Bench(Path(name), full_size_frames()[1], 1, "auto")
+            for task in FULL_SIZE:
+                peaks[task].append(bench.run(task, n_frames)["peak_mib"])
+        print(f"{n_frames:>8}" + "".join(f"{peaks[task][-1]:>18.0f}" for task in FULL_SIZE), flush=True)
+    above = [task for task in FULL_SIZE if max(peaks[task]) > MOST_MIB]
+    print(f"above {MOST_MIB:.0f} MiB: {', '.join(above) or 'nothing'}")
+    return 1 if above or _grown(peaks) else 0
+
+
+def _grown(peaks: dict[str, list[float]]) -> list[str]:
+    grown = [name for name, of_name in peaks.items() if of_name[-1] > ALLOWED_GROWTH * of_name[0]]
+    print(f"grows with the number of frames: {', '.join(grown) or 'nothing'}")
+    return grown
+
+
 def main(argv: list[str]) -> int:
     """Measure and print a table."""
-    sizes = [int(text) for text in argv] or [20, 200]
+    sizes = [int(text) for text in argv if text.isdecimal()]
+    if "--full-size" in argv:
+        return full_size(sizes or [20, 200, 2000])
+    sizes = sizes or [20, 200]
     peaks: dict[str, list[float]] = {stage: [] for stage in STAGES}
     print(f"{'frames':>8}" + "".join(f"{stage:>12}" for stage in STAGES) + "   peak of resident memory, MiB")
     for n_frames in sizes:
@@ -84,9 +116,7 @@ def main(argv: list[str]) -> int:
             for stage in STAGES:
                 peaks[stage].append(peak_mib(folder, stage))
         print(f"{n_frames:>8}" + "".join(f"{peaks[stage][-1]:>12.0f}" for stage in STAGES), flush=True)
-    grown = [stage for stage in STAGES if peaks[stage][-1] > ALLOWED_GROWTH * peaks[stage][0]]
-    print(f"grows with the number of frames: {', '.join(grown) or 'nothing'}")
-    return 1 if grown else 0
+    return 1 if _grown(peaks) else 0
 
 
 if __name__ == "__main__":

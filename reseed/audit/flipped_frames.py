@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.pieces import PIECES
-from reseed.audit.objects import RAW
+from reseed.audit.run_files import RAW
 from reseed.audit.snapshot import Snapshot
 from reseed.errors import ReseedError
 from reseed.field.frame_pixels import frame_pixels, pieces_of_frames

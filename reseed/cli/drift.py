@@ -18,8 +18,9 @@ from reseed.errors import ReseedError
 
 # What needs neither data nor a run: the recorded digests against the files of the commit.
 _RUNGS: Final = frozenset({"claim", "chain"})
-_PATCH_POINTS: Final = 3.0
-_FRAMES: Final = 2
+# About twice what the demo moved between two processors (docs/pull_requests.md).
+_PATCH_POINTS: Final = 5.0
+_FRAMES: Final = 3
 _SHOWN: Final = 10
 
 

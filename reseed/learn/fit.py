@@ -17,6 +17,7 @@ from reseed.learn.augment import Augmentation, augment
 from reseed.learn.infer import predict_logits
 from reseed.learn.losses import Loss, inverse_class_weights, make_loss
 from reseed.learn.models import Network, to_unit
+from reseed.learn.precision import computing_in, prepare_for, resolve_precision
 from reseed.learn.probabilities import predicted_classes, softmax
 from reseed.learn.runtime import reproducible, resolve_device
 from reseed.learn.sampling import class_counts, draw_order, epoch_generator, split_batches
@@ -98,16 +99,18 @@ def fit(
     train_counts, val_counts = class_counts(labels[train_rows]), class_counts(labels[val_rows])
     require_classes(train_counts, val_counts, needed)
     device = resolve_device(params.device, "train.device")
+    precision = resolve_precision(params.precision, device)
     with reproducible(params.threads, params.seed, device):
         network = Network(params.backbone, params.bn_momentum)
         if start_state:
             network.backbone.load_state_dict(start_state)
         network.to(device)
+        prepare_for(precision, network, device)
         weights = np.ones(len(CLASSES))
         if params.class_weights == "inverse":
             weights[list(needed)] = inverse_class_weights(train_counts[list(needed)])
         loss = make_loss(params.loss, params.gamma, torch.from_numpy(weights))
-        history, state = _run_epochs(network, images, labels, (train_rows, val_rows), loss, params, device)
+        history, state = _run_epochs(network, images, labels, (train_rows, val_rows), loss, params, precision, device)
         network.load_state_dict(state)
     network.eval()
     best = max(history, key=lambda score: score.val_macro_f1)  # the first of equals
@@ -150,6 +153,7 @@ def _run_epochs(
     rows: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
     loss: Loss,
     params: TrainParams,
+    precision: str,
     device: torch.device,
 ) -> tuple[list[EpochScore], dict[str, Tensor]]:
     train_rows, val_rows = rows
@@ -172,7 +176,7 @@ def _run_epochs(
         for epoch in bar:
             lr = float(optimiser.param_groups[0]["lr"])
             batches = _batches(images, labels, train_rows, params, epoch, device)
-            train_loss = _train_epoch(network, batches, loss, optimiser, epoch)
+            train_loss = _train_epoch(network, batches, loss, optimiser, epoch, computing_in(precision, device))
             val_loss, val_macro_f1, val_accuracy = validate(network, images, labels, val_rows, loss, params, device)
             history.append(EpochScore(epoch, lr, train_loss, val_loss, val_macro_f1, val_accuracy))
             bar.set_postfix(val_macro_f1=f"{100 * val_macro_f1:.1f} %")
@@ -191,12 +195,15 @@ def _train_epoch(
     loss: Loss,
     optimiser: torch.optim.Optimizer,
     epoch: int,
+    computing: torch.autocast,
 ) -> float:
     network.train()
     total, seen = 0.0, 0
     for batch, gold in batches:
         optimiser.zero_grad(set_to_none=True)
-        batch_loss = loss(network(batch), gold)
+        with computing:
+            logits = network(batch)
+        batch_loss = loss(logits.float(), gold)
         value = float(batch_loss.detach())
         if not np.isfinite(value):
             raise ModelError(f"training diverged in epoch {epoch}: the loss is {value}; lower train.lr")
@@ -259,7 +266,8 @@ def _batches(
 
 def _one_ahead(make: Callable[[Tensor], T], items: list[Tensor]) -> Iterator[T]:
     """Yield make(item) in order, the next one being made by another thread meanwhile."""
-    with ThreadPoolExecutor(max_workers=1) as thread:
+    # One core for it: two teams of threads on the same cores would wait for each other at every operation.
+    with ThreadPoolExecutor(max_workers=1, initializer=torch.set_num_threads, initargs=(1,)) as thread:
         following = thread.submit(make, items[0])
         for item in items[1:]:
             ready = following.result()

@@ -49,6 +49,10 @@ class Network(nn.Module):
             nn.Dropout(HEAD_DROPOUT),
             nn.Linear(HEAD_WIDTH, len(CLASSES)),
         )
+        for module in self.modules():
+            # What is overwritten in place must first be copied for the backward pass: one pass over memory too many.
+            if isinstance(module, nn.Hardswish):
+                module.inplace = False
         self.register_buffer("mean", torch.tensor(CHANNEL_MEAN).view(1, 3, 1, 1), persistent=False)
         self.register_buffer("std", torch.tensor(CHANNEL_STD).view(1, 3, 1, 1), persistent=False)
         if bn_momentum is not None:

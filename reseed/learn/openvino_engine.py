@@ -57,12 +57,16 @@ class OpenvinoEngine:
         core = openvino.Core()
         if name == OPENVINO_BF16 and "BF16" not in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
             raise ModelError("engine openvino-bf16: this processor has no bfloat16; use engine openvino or onnx")
+        # A stream serves one caller at a time, and the number of threads is that of all streams together.
+        streams = max(1, (os.cpu_count() or 1) // threads)
         options = {
             # By itself it would take bfloat16 wherever the processor has it.
             "INFERENCE_PRECISION_HINT": "bf16" if name == OPENVINO_BF16 else "f32",
             "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_NUM_THREADS": threads,
-            "NUM_STREAMS": 1,
+            "INFERENCE_NUM_THREADS": streams * threads,
+            "NUM_STREAMS": streams,
+            # Threads that are tied to a core wait for whatever else runs there, such as the decoding of frames.
+            "ENABLE_CPU_PINNING": False,
         }
         compiled = core.compile_model(core.read_model(data), "CPU", options)
         return cls(compiled, facts, str(openvino.__version__), name)

@@ -7,6 +7,7 @@ import torch
 from torch.utils import deterministic as memory
 
 from reseed.errors import ParamsError
+from reseed.field.memory import keep_freed_memory
 
 
 def resolve_device(asked: str, key: str) -> torch.device:
@@ -42,6 +43,7 @@ def reproducible(threads: int, seed: int, device: torch.device) -> Iterator[None
     deterministic_before = torch.are_deterministic_algorithms_enabled()
     warn_before = torch.is_deterministic_algorithms_warn_only_enabled()
     fill_before = bool(memory.fill_uninitialized_memory)  # type: ignore[attr-defined]  # a property of the module
+    keep_freed_memory()
     try:
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(True, warn_only=device.type != "cpu")  # noqa: FBT003  # torch's signature

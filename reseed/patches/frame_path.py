@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reseed.field.imagery import decode_at_least, read_image_file
+from reseed.field.memory import keep_freed_memory
 from reseed.patches.grid import Grid, grid_of
 from reseed.patches.resize import grid_patches
 
@@ -44,6 +45,7 @@ def load_frame_patches(path: Path, patch_size_px: int, input_size_px: int, max_p
     Raises:
         ImageError: If the file holds no whole image.
     """
+    keep_freed_memory()
 
     def need(width_px: int, height_px: int) -> tuple[int, int]:
         grid = grid_of(width_px, height_px, patch_size_px)

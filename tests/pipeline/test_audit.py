@@ -72,8 +72,8 @@ def forge(clone: Clone) -> None:
 
 def test_an_honest_run_passes_every_rung(finished: Clone, tmp_path: Path) -> None:
     score = finished.json(METRICS)["patch"]["macro_f1"]
-    out, crate, statement = str(tmp_path / "files.csv"), tmp_path / "crate", tmp_path / "statement.json"
-    exports = ("--files", out, "--crate", str(crate), "--statement", str(statement))
+    out, crate, in_toto = str(tmp_path / "files.csv"), tmp_path / "crate", tmp_path / "in-toto.json"
+    exports = ("--files", out, "--crate", str(crate), "--statement", str(in_toto))
     exit_code, rungs, report = audit(finished, "HEAD", "--claim", f"patch.macro_f1={score:.1f}", *exports)
     assert (exit_code, rungs) == (0, dict.fromkeys(RUNGS, PASS) | {"rerun": NOT_CHECKED}), report["rungs"]
     splits = pd.read_csv(finished.root / "data/catalog/splits.csv")
@@ -107,7 +107,7 @@ def test_an_honest_run_passes_every_rung(finished: Clone, tmp_path: Path) -> Non
     )
     assert (crate / "models/model.pt").read_bytes() == finished.read("models/model.pt")
     assert not list(crate.rglob("*.jpg")), "no imagery"
-    subjects = {subject["name"]: subject["digest"] for subject in json.loads(statement.read_text())["subject"]}
+    subjects = {subject["name"]: subject["digest"] for subject in json.loads(in_toto.read_text())["subject"]}
     assert subjects["models/model.pt"]["sha256"] == hashlib.sha256(finished.read("models/model.pt")).hexdigest()
 
 

@@ -6,8 +6,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from ruamel.yaml import YAML
-
 from reseed.audit.crate_run import Run
 from reseed.audit.revision import Repository
 from reseed.audit.run_files import run_files
@@ -89,8 +87,7 @@ def small_snapshot(root: Path) -> Snapshot:
         ("dvc.yaml", {"stages": described}),
         ("params.yaml", PARAMS),
     ):
-        with (tree / name).open("w") as file:
-            YAML(typ="safe", pure=True).dump(value, file)
+        write(tree / name, json.dumps(value).encode())  # JSON is YAML too, and keeps the order: train before pull
     repository = SimpleNamespace(cached=lambda digest: cache / digest)
     return Snapshot(cast("Repository", repository), "v1", COMMIT, tree, fetch=False)
 

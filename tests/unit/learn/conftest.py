@@ -40,6 +40,7 @@ TRAIN_VALUES: dict[str, Any] = {
     "blur": 0.1,
     "bn_momentum": 0.1,
     "threads": 1,
+    "precision": "float32",
     "device": "cpu",
     "seed": 0,
 }

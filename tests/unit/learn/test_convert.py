@@ -209,6 +209,21 @@ def test_stage_train_converts_and_the_rest_follows(workspace: Path, monkeypatch:
         train.main([])
 
 
+def test_a_model_of_ours_under_the_names_of_research_code_gives_the_same_predictions(workspace: Path) -> None:
+    for stage in (pretrained, train, predict):
+        stage.main([])
+    predictions = workspace / "data/predictions/patches.csv"
+    first = predictions.read_bytes()
+    state = torch.load(workspace / "models/model.pt", weights_only=True)
+    names = {name: name.removeprefix("backbone.").replace("head.", "classifier.3.") for name in state}
+    save_research(workspace / "x.pt", {names[name]: value for name, value in state.items()})
+    params = workspace / "params.yaml"
+    params.write_text(params.read_text().replace("checkpoint: none", "checkpoint: x.pt"))
+    train.main([])
+    predict.main([])
+    assert predictions.read_bytes() == first
+
+
 def test_a_reseed_model_is_no_research_checkpoint(tmp_path: Path) -> None:
     path = save_research(tmp_path / "model.pt", Network("mobilenet_v3_small").state_dict())
     with pytest.raises(ModelError, match="another architecture than --arch mobilenet_v3_small"):

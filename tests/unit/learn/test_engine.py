@@ -18,6 +18,7 @@ from reseed.learn.engine import Engine, choose_engine, open_engine
 from reseed.learn.export import export_folder
 from reseed.learn.facts import require_geometry
 from reseed.learn.infer import predict_logits
+from reseed.learn.model_folder import recorded_alpha
 from reseed.learn.models import Network
 from reseed.learn.onnx_engine import in_steps
 from reseed.learn.predictions import engine_logits
@@ -48,7 +49,7 @@ def exported(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(params=["torch", "onnx", "openvino", "file onnx", "file openvino"])
+@pytest.fixture(scope="module", params=["torch", "onnx", "openvino", "file onnx", "file openvino"])
 def engine(request: pytest.FixtureRequest, folder: Path, exported: Path) -> Engine:
     name = request.param.split()[-1]
     if name == "openvino":
@@ -253,10 +254,17 @@ def test_patches_cut_otherwise_are_refused(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"frame": 3}', '{"frame": {}}'])
-def test_metrics_without_an_alpha_give_none(network: Network, tmp_path: Path, text: str) -> None:
-    folder = save(network, "mobilenet_v3_small", tmp_path)
+def test_metrics_without_an_alpha_give_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "metrics").mkdir()
     (tmp_path / "metrics/metrics.json").write_text(text)
-    assert open_engine(folder, "torch", 1).facts.alpha is None
+    assert recorded_alpha(tmp_path / "models") is None
+
+
+def test_alpha_keeps_its_decimal_text(tmp_path: Path) -> None:
+    assert recorded_alpha(tmp_path / "models") is None
+    (tmp_path / "metrics").mkdir()
+    (tmp_path / "metrics/metrics.json").write_text('{"frame": {"alpha": 0.30}}')
+    assert recorded_alpha(tmp_path / "models") == "0.30"
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")

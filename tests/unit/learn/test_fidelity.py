@@ -54,7 +54,7 @@ def test_answers_on_the_fast_path_are_those_on_exact_patches() -> None:
         found: Tensor = network.backbone((patches - network.mean) / network.std)
         return found
 
-    with reproducible(2, 0, torch.device("cpu")):
+    with reproducible(1, 0, torch.device("cpu")):  # tests run side by side
         with torch.inference_mode():
             seen = torch.cat([features(to_unit(batch)) for batch in torch.from_numpy(fast).split(112)])
         seen = seen.clone()  # outside of inference mode, so that heads may learn from it

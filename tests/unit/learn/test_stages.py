@@ -1,6 +1,8 @@
 """The three stages of learning, run in a folder that holds what split and extract leave."""
 
+import importlib.util
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,7 @@ OUTPUTS = (
     "models/model.json",
     "models/train.json",
     "models/training.csv",
+    "data/predictions/engine.json",
     "data/predictions/patches.csv",
     "data/predictions/calibration.json",
 )
@@ -74,6 +77,25 @@ def test_calibration_is_fitted_on_validation_and_leaves_every_class_as_it_is(wor
     expected = powers / powers.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(calibrated[columns].to_numpy(), expected, atol=1e-3)
     assert calibrated["predicted"].tolist() == plain["predicted"].tolist()
+
+
+def test_every_engine_predicts_the_same_and_is_recorded(workspace: Path) -> None:
+    pretrained.main([])
+    train.main([])
+    params, columns = workspace / "params.yaml", ["p_no_deploy", "p_coral", "p_deploy"]
+    tables = {}
+    for engine in ("torch", "onnx", "openvino", "auto"):
+        if engine == "openvino" and importlib.util.find_spec("openvino") is None:
+            continue
+        params.write_text(re.sub(r"engine: \w+", f"engine: {engine}", params.read_text()))
+        predict.main([])
+        tables[engine] = PATCH_PREDICTIONS.read(workspace / "data/predictions/patches.csv")
+        record = json.loads((workspace / "data/predictions/engine.json").read_text())
+        assert (record["engine"], record["device"]) == ("onnx" if engine == "auto" else engine, "cpu")
+    for table in tables.values():
+        assert table["predicted"].tolist() == tables["torch"]["predicted"].tolist()
+        assert np.abs(table[columns].to_numpy() - tables["torch"][columns].to_numpy()).max() <= 1e-4
+    assert tables["auto"].equals(tables["onnx"])
 
 
 def test_patches_of_another_extract_are_refused(workspace: Path) -> None:

@@ -31,10 +31,12 @@ GOOD = """train:
   blur: 0.1
   bn_momentum: 0.1
   threads: 2
+  precision: float32
   device: auto
   seed: 0
 predict:
   batch_size: 128
+  engine: auto
   threads: 2
   device: cpu
   calibrate: none
@@ -91,7 +93,8 @@ def test_no_key_has_a_default_and_every_key_says_what_it_is() -> None:
         ("brightness: 0.2", "2"),
         ("blur: 0.1", "2"),
         ("bn_momentum: 0.1", "0"),
-        ("threads: 2\n  device: auto", "0\n  device: auto"),
+        ("threads: 2\n  precision: float32", "0\n  precision: float32"),
+        ("precision: float32", "float16"),
         ("device: auto", "tpu"),
         ("seed: 0", "4294967296"),
     ],
