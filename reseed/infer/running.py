@@ -76,6 +76,9 @@ class Tables:
         self.skipped = LineFile(out / SKIPPED_FILE, SKIPPED_COLUMNS)
         self._all = (self.patches, self.thumbnails, self.decisions, self.bad, self.skipped)
         self._synced_at = time.monotonic()
+        # Beside the run: a slow card takes seconds to write, during which no frame should wait.
+        self._syncer = ThreadPoolExecutor(1, thread_name_prefix="sync")
+        self._syncing: Future[None] = self._syncer.submit(lambda: None)
 
     def add(self, decided: Decided, logs: Logs, alpha_text: str) -> None:
         """Write a decided frame; its decision last, so that what has a decision is complete."""
@@ -83,9 +86,10 @@ class Tables:
         self.patches.append(patch_rows(decided))
         self.thumbnails.append([thumbnail_row(decided)])
         self.decisions.append([row])
-        if time.monotonic() - self._synced_at > _SYNC_S:
+        if time.monotonic() - self._synced_at > _SYNC_S and self._syncing.done():
+            self._syncing.result()  # says what the last one could not write
             self._synced_at = time.monotonic()
-            self.sync()
+            self._syncing = self._syncer.submit(self.sync)
 
     def sync(self) -> None:
         """Put everything on the disk."""
@@ -94,6 +98,7 @@ class Tables:
 
     def close(self) -> None:
         """Close every table."""
+        self._syncer.shutdown()
         for table in self._all:
             table.close()
 
