@@ -79,6 +79,7 @@ def test_a_batch_runs_in_the_precision_asked_for() -> None:
     assert layer(batch).dtype == torch.float32
 
 
+@pytest.mark.slow
 def test_training_in_bfloat16_learns_and_repeats_itself(reef: Reef, train_params: Make) -> None:
     def train(precision: str, epochs: int) -> FitResult:
         params = train_params(precision=precision, epochs=epochs)
