@@ -13,7 +13,8 @@ import torch
 
 from reseed.errors import ModelError
 from reseed.learn.checkpoint import describe_model, save_model
-from reseed.learn.engine import AUTO, ENGINES, Engine, open_engine
+from reseed.learn.engine import Engine, open_engine
+from reseed.learn.engine_names import AUTO, ENGINES
 from reseed.learn.models import Network
 from reseed.learn.parity import drawn_patches
 

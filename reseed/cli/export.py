@@ -13,7 +13,7 @@ from reseed.artifacts.files import write_bytes
 from reseed.decide.alpha import parse_alpha
 from reseed.errors import ReseedError
 from reseed.figures.notice import SYNTHETIC_NOTICE
-from reseed.learn.engine import ONNX_SUFFIX
+from reseed.learn.engine_names import ONNX_SUFFIX
 from reseed.learn.export import export_network
 from reseed.learn.facts import ModelFacts
 from reseed.learn.model_folder import facts_of_card, load_folder, trained_on_rendered

@@ -23,7 +23,8 @@ from reseed.infer.run_folder import RunIdentity, enter, locked
 from reseed.infer.running import Progress, decide_all
 from reseed.infer.sources import ListSource, Source, WatchedFolders
 from reseed.infer.tables import BAD_FILE, MAP_FILE, SKIPPED_FILE, take_up
-from reseed.learn.engine import AUTO, ENGINES, Engine, open_engine
+from reseed.learn.engine import Engine, open_engine
+from reseed.learn.engine_names import AUTO, ENGINES
 from reseed.patches.resize import RESIZE_RULE
 
 EXIT_UNUSABLE: Final = 3

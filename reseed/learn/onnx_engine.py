@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from reseed.classes import CLASSES
 from reseed.errors import ModelError
-from reseed.learn.engine import CPU, ONNX
+from reseed.learn.engine_names import CPU, ONNX
 from reseed.learn.facts import ModelFacts
 from reseed.learn.probabilities import Probabilities, softmax
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reseed.errors import ModelError
-from reseed.learn.engine import CPU, OPENVINO, OPENVINO_BF16
+from reseed.learn.engine_names import CPU, OPENVINO, OPENVINO_BF16
 from reseed.learn.facts import ModelFacts
 from reseed.learn.onnx_engine import INPUT, LOGITS, OnnxEngine, in_steps
 from reseed.learn.probabilities import Probabilities, softmax

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from reseed.learn.engine import TORCH
+from reseed.learn.engine_names import TORCH
 from reseed.learn.facts import ModelFacts
 from reseed.learn.model_folder import facts_of_card, load_folder
 from reseed.learn.models import Network, to_unit

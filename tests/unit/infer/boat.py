@@ -8,7 +8,7 @@ from PIL import Image
 
 from reseed.classes import CLASSES
 from reseed.field.imagery import DECODE_RULE
-from reseed.learn.engine import ModelFacts
+from reseed.learn.facts import ModelFacts
 from reseed.patches.resize import RESIZE_RULE
 from tests.unit.field.surveys import encoded, reefscan_exif
 
