@@ -4,12 +4,11 @@ import argparse
 import math
 import sys
 from collections import Counter
-from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
 from reseed.classes import DEPLOY
-from reseed.decide.alpha import exact
+from reseed.decide.alpha import exact, parse_alpha
 from reseed.errors import ModelError, ReseedError, SourceError
 from reseed.field.imagery import DECODE_RULE
 from reseed.field.parallel import usable_cores
@@ -137,17 +136,8 @@ def _rule(engine: Engine, args: argparse.Namespace) -> Rule:
             f"note: patches of {patch_size_px} px, but the model was trained on {facts.patch_size_px} px; right "
             "only if a patch then shows as much seafloor as in training\n"
         )
-    return Rule(engine, patch_size_px, _alpha(text), text)
-
-
-def _alpha(text: str) -> Fraction:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 <= number <= 1:
-        raise ReseedError(f"alpha is {text!r}; allowed: a number from 0 to 1")
-    return exact(number)
+    alpha = parse_alpha(text, f"alpha of {args.model}" if args.alpha is None else "--alpha")
+    return Rule(engine, patch_size_px, exact(float(alpha)), alpha)
 
 
 def _identity(rule: Rule, root: Path) -> RunIdentity:

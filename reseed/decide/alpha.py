@@ -1,6 +1,7 @@
 """The deployment threshold alpha: the decision rule in exact arithmetic, and its choice on validation frames."""
 
 import math
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ from reseed.errors import TableError
 from reseed.params.aggregate import ALPHA_DECIMALS
 
 GRID_STEPS = 100
+_DECIMAL = re.compile(r"[0-9.eE+-]+")
 
 # Two scores nearer than this are one score: the same rational number summed in another order differs by about 1e-16.
 _TIE = 1e-12
@@ -42,7 +44,8 @@ def parse_alpha(text: str, where: str) -> str:
         TableError: If it is no number from 0 to 1 with at most 6 decimals.
     """
     try:
-        value = float(text)
+        # Python also reads underscores, blanks and the digits of other scripts, which no table should hold.
+        value = float(text) if _DECIMAL.fullmatch(text) else math.nan
     except ValueError:
         value = math.nan
     if not 0 <= value <= 1 or round(value, ALPHA_DECIMALS) != value:

@@ -34,7 +34,7 @@ class Rule:
         engine: Runs the network.
         patch_size_px: Target edge of a patch in stored pixels.
         alpha: Deploy where the share of Deploy patches is above it.
-        alpha_text: The same as the user wrote it.
+        alpha_text: Its decimal text, as everything records it.
     """
 
     engine: Engine
@@ -168,6 +168,8 @@ def _probabilities(row: Sequence[float]) -> dict[str, object]:
 
 
 def _load(frame: Frame, rule: Rule) -> FramePatches:
+    if frame.path.exists() and not frame.path.is_file():  # opening a pipe would wait for its other end for good
+        raise ImageError("unreadable", "not a regular file")
     patches = load_frame_patches(frame.path, rule.patch_size_px, rule.engine.facts.input_size_px, MAX_PIXELS)
     if min(patches.width_px, patches.height_px) < rule.patch_size_px:
         raise ImageError(

@@ -81,7 +81,15 @@ def find_frames(given: Sequence[Path], out: Path) -> FrameList:
         else:
             raise SourceError(f"{path}: no such file or folder; give folders of frames, image files or a list (.txt)")
     root = common_root(given)
-    frames = {frame.name: frame for frame in (Frame(path, name_below(root, path)) for path in paths)}
+    frames: dict[str, Frame] = {}
+    for path in paths:
+        frame = Frame(path, name_below(root, path))
+        twin = frames.setdefault(frame.name, frame)
+        if twin.path.resolve() != path.resolve() and twin.path.name != path.name:
+            raise SourceError(
+                f"{path.name!r} and {twin.path.name!r} would both be called {frame.name} in the tables; "
+                "rename one of them"
+            )
     if not frames:
         raise SourceError(
             f"{', '.join(map(str, given))}: no frame among {ignored} files; read are {', '.join(IMAGE_SUFFIXES)}"

@@ -53,8 +53,13 @@ def enter(out: Path, identity: RunIdentity) -> bool:
     """
     if out.exists() and not out.is_dir():
         raise TableError(f"{out}: is a file; --out needs a folder")
-    with writing(out):
+    try:
         out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TableError(
+            f"{out}: cannot be made ({error.strerror}); give --out a folder that can be written"
+        ) from error
+    with writing(out):
         found = sorted(path.name for path in out.iterdir() if path.name not in _OWN)
     if (out / RUN_FILE).is_file():
         _require_same(out, identity)

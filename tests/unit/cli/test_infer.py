@@ -94,6 +94,46 @@ def test_alpha_of_the_command_line_goes_first(tmp_path: Path, boat: Infer) -> No
     assert decided(tmp_path / "out") == {"0000": "Deploy", "0001": "Deploy", "0002": "No-Deploy"}
 
 
+def test_alpha_is_recorded_by_its_value(tmp_path: Path, boat: Infer) -> None:
+    write_tow(tmp_path / "frames", ["dddddccc"])
+    assert boat("--alpha", "0.50") == 0
+    assert rows(tmp_path / "out")[0]["alpha"] == "0.5"
+    assert boat("--alpha", "5e-1") == 0  # the same run, which goes on
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_is_no_frame_and_nobody_waits_for_it(tmp_path: Path, boat: Infer) -> None:
+    write_tow(tmp_path / "frames", ["dddddddd"])
+    os.mkfifo(tmp_path / "frames/pipe.jpg")
+    assert boat() == 3
+    bad = rows(tmp_path / "out", tables.BAD_FILE)
+    assert [(row["frame"], row["reason"], row["detail"]) for row in bad] == [
+        ("pipe.jpg", "unreadable", "not a regular file")
+    ]
+
+
+def test_two_names_that_are_written_alike_are_refused(
+    tmp_path: Path, boat: Infer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_tow(tmp_path / "frames", ["dddddddd"])
+    for name in ("q\n.jpg", "q\\n.jpg"):  # a line feed, and a backslash with an n
+        (tmp_path / "frames" / name).write_bytes(frame_jpeg("nnnnnnnn"))
+    assert boat() == 2
+    assert "would both be called q\\n.jpg in the tables; rename one of them" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(
+    tmp_path: Path, boat: Infer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_tow(tmp_path / "frames", ["dddddddd"])
+    (tmp_path / "file").write_text("")
+    assert boat("--out", str(tmp_path / "file/below")) == 2
+    said = capsys.readouterr().err
+    assert "cannot be made (Not a directory); give --out a folder that can be written" in said
+    assert "goes on" not in said
+
+
 @pytest.mark.parametrize(
     ("name", "data", "reason"),
     [
@@ -207,9 +247,11 @@ def test_two_at_once_into_one_folder(tmp_path: Path, boat: Infer, capsys: pytest
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--alpha", "1.5"], "alpha is '1.5'; allowed: a number from 0 to 1"),
-        (["--alpha", "half"], "alpha is 'half'"),
-        (["--alpha", "nan"], "alpha is 'nan'"),
+        (["--alpha", "1.5"], "--alpha: got '1.5'; allowed: a number from 0 to 1"),
+        (["--alpha", "half"], "--alpha: got 'half'"),
+        (["--alpha", "0_0.5"], "--alpha: got '0_0.5'"),
+        (["--alpha", " 0.5"], "--alpha: got ' 0.5'"),
+        (["--alpha", "nan"], "--alpha: got 'nan'"),
         (["--patch-size", "0"], "--patch-size is 0"),
         (["--threads", "0"], "--threads is 0; allowed: 1 to"),
         (["--threads", "100000"], "--threads is 100000"),
