@@ -18,8 +18,9 @@ from reseed.infer.frame_list import common_root, find_frames
 from reseed.infer.geotags import Logs
 from reseed.infer.gold import read_gold
 from reseed.infer.leaflet import read_leaflet
+from reseed.infer.map_page import RENDERED_NOTICE
 from reseed.infer.outcome import Outcome, frames_text, write_outcome
-from reseed.infer.run_folder import RunIdentity, enter, locked
+from reseed.infer.run_folder import RunIdentity, enter, locked, note_training
 from reseed.infer.running import Progress, decide_all
 from reseed.infer.sources import ListSource, Source, WatchedFolders
 from reseed.infer.tables import BAD_FILE, MAP_FILE, SKIPPED_FILE, take_up
@@ -76,6 +77,9 @@ def run(args: argparse.Namespace) -> int:
             gold.of_frames([frame.name for frame in listed.frames], root)  # a row that may mean two frames: say so now
     enter(args.out, _identity(rule, root))
     with locked(args.out):
+        rendered = note_training(args.out, trained_on_rendered=engine.facts.trained_on_rendered)
+        if rendered:
+            sys.stderr.write(f"note: {RENDERED_NOTICE}\n")
         done = take_up(args.out)
         source: Source
         if listed is None:
@@ -89,7 +93,13 @@ def run(args: argparse.Namespace) -> int:
             total, source = len(waiting), ListSource(waiting)
         progress = decide_all(source, rule, logs, args.out, workers=workers, ahead=not args.drop_late, total=total)
         outcome = write_outcome(
-            args.out, root, gold, title=args.title or root.name, alpha=rule.alpha_text, model=_model_line(args, rule)
+            args.out,
+            root,
+            gold,
+            title=args.title or root.name,
+            alpha=rule.alpha_text,
+            model=_model_line(args, rule),
+            trained_on_rendered=rendered,
         )
     ignored = 0 if listed is None else listed.ignored
     unfinished = source.unfinished if isinstance(source, WatchedFolders) else 0

@@ -37,7 +37,9 @@ class Outcome:
     thumbnails_every: int
 
 
-def write_outcome(out: Path, root: Path, gold: GoldLabels | None, *, title: str, alpha: str, model: str) -> Outcome:
+def write_outcome(
+    out: Path, root: Path, gold: GoldLabels | None, *, title: str, alpha: str, model: str, trained_on_rendered: bool
+) -> Outcome:
     """Write `track.geojson` and `map.html` from the tables of a run.
 
     Args:
@@ -47,6 +49,7 @@ def write_outcome(out: Path, root: Path, gold: GoldLabels | None, *, title: str,
         title: Of the map.
         alpha: Decimal text.
         model: One line about the network.
+        trained_on_rendered: Whether the network is known to have been trained on rendered frames.
 
     Raises:
         TableError: If a table is damaged, a file cannot be written, or a row of gold may mean several frames.
@@ -63,7 +66,7 @@ def write_outcome(out: Path, root: Path, gold: GoldLabels | None, *, title: str,
         remarks.append(f"{frames_text(unusable.total())} that cannot be used: {reasons}.")
     if skipped:
         remarks.append(f"{frames_text(skipped)} passed over for newer ones.")
-    story = Story(title, root.name, alpha, model, tuple(remarks))
+    story = Story(title, root.name, alpha, model, tuple(remarks), trained_on_rendered)
     every = write_map(out, out / MAP_FILE, story, rows, read_classes(out), known)
     return Outcome(len(rows), sum(row.decision == DEPLOY for row in rows), unplaced, unusable, every)
 

@@ -39,6 +39,7 @@ def facts_of_card(card: ModelCard, folder: Path) -> ModelFacts:
             alpha=recorded_alpha(folder),
             sha256=card.sha256,
             backbone=card.backbone,
+            trained_on_rendered=trained_on_rendered(folder),
         )
     except KeyError as error:
         raise ModelError(

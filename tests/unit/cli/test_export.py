@@ -32,6 +32,7 @@ def test_a_model_becomes_one_file(model: Path, tmp_path: Path, capsys: pytest.Ca
     assert f"{out}: mobilenet_v3_small, patches of 200 px seen at 32 px, alpha 0.39\n" in said
     assert "0 patches of the survey and 28 drawn ones" in said
     assert (metadata(out)["alpha"], metadata(out)["trained_on"][:15]) == ("0.39", "rendered frames")
+    assert open_engine(out, "auto", 1).facts.trained_on_rendered
     assert open_engine(out, "auto", 1).facts == open_engine(model, "torch", 1).facts
     assert [path.name for path in out.parent.iterdir()] == ["reef.onnx"]
 

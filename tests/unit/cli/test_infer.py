@@ -248,6 +248,34 @@ def test_a_model_of_another_frame_path_is_refused(
     assert "was trained on frames by the resize rule" in capsys.readouterr().err
 
 
+def test_a_network_trained_on_rendered_frames_is_said_on_real_ones(
+    tmp_path: Path, boat: Infer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the terminal, on the map and in run.json; a run whose model no longer knows it goes on and keeps it."""
+    said = "network trained on rendered frames: its answers mean nothing in the field"
+    out = tmp_path / "out"
+    write_tow(tmp_path / "frames", ["dddddddd"])
+    assert boat() == 0
+    assert said not in capsys.readouterr().err + (out / tables.MAP_FILE).read_text()
+    assert json.loads((out / "run.json").read_text())["trained_on_rendered"] is False
+    for rendered, number in ((True, 2), (False, 3)):
+        monkeypatch.setattr(infer, "open_engine", lambda *_, known=rendered, **__: ColourEngine(rendered=known))
+        write_tow(tmp_path / "frames", ["dddddddd"] * number)
+        assert boat() == 0
+        assert capsys.readouterr().err.splitlines().count(f"note: {said}") == 1
+        assert f'"notice":"{said}"' in (out / tables.MAP_FILE).read_text()
+        assert json.loads((out / "run.json").read_text())["trained_on_rendered"] is True
+        assert len(rows(out)) == number
+
+
+def test_a_run_folder_of_before_goes_on(tmp_path: Path, boat: Infer) -> None:
+    write_tow(tmp_path / "frames", ["dddddddd"])
+    assert boat() == 0
+    path = tmp_path / "out/run.json"
+    path.write_text(json.dumps({k: v for k, v in json.loads(path.read_text()).items() if k != "trained_on_rendered"}))
+    assert boat() == 0
+
+
 def test_another_patch_size_is_said(tmp_path: Path, boat: Infer, capsys: pytest.CaptureFixture[str]) -> None:
     write_tow(tmp_path / "frames", ["dddddddd"])
     assert boat("--patch-size", "80") == 0
