@@ -18,8 +18,13 @@ def load_folder(folder: Path) -> tuple[Network, ModelCard]:
     """Return the network and the description in a model folder.
 
     Raises:
-        ModelError: As `load_model`.
+        ModelError: As `load_model`, or if it is a file.
     """
+    if folder.is_file():
+        raise ModelError(
+            f"{folder}: is a file; give the folder that holds {MODEL_FILE} and {CARD_FILE}, or an .onnx file of "
+            "`python -m reseed export`"
+        )
     return load_model(folder / MODEL_FILE, folder / CARD_FILE, None)
 
 

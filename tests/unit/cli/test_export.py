@@ -96,6 +96,30 @@ def test_a_name_that_is_no_onnx_file(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("engine", ["auto", "torch", "onnx"])
+def test_a_file_in_place_of_the_model_folder(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], engine: str
+) -> None:
+    """What people try first: the weights themselves; and any other file."""
+    text = tmp_path / "README.md"
+    text.write_text("no model")
+    (tmp_path / "frames").mkdir()
+    (tmp_path / "frames/1.jpg").write_bytes(b"")
+    for file in (model / "model.pt", text):
+        assert main(["export", "--out", str(tmp_path / "reef.onnx"), "--model", str(file)]) == 2
+        wanted = f"{file}: is a file; give the folder that holds model.pt and model.json"
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert wanted in said
+        assert ".onnx" not in said
+        arguments = ["infer", str(tmp_path / "frames"), "--out", str(tmp_path / "out"), "--model", str(file)]
+        assert main([*arguments, "--engine", engine]) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert f"{wanted}, or an .onnx file" in said
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_place_that_cannot_be_written(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     assert main(["export", "--out", str(tmp_path / "file/reef.onnx"), "--model", str(model)]) == 2
