@@ -14,9 +14,9 @@ from reseed.errors import ModelError, ReseedError, SourceError
 from reseed.field.imagery import DECODE_RULE
 from reseed.field.parallel import usable_cores
 from reseed.infer.deciding import Rule
-from reseed.infer.frame_list import common_root, find_frames
+from reseed.infer.frame_list import FrameList, common_root, find_frames
 from reseed.infer.geotags import Logs
-from reseed.infer.gold import read_gold
+from reseed.infer.gold import GoldLabels, read_gold
 from reseed.infer.leaflet import read_leaflet
 from reseed.infer.map_page import RENDERED_NOTICE
 from reseed.infer.outcome import Outcome, frames_text, write_outcome
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     if listed is not None:
         logs.check(listed.frames)
         if gold is not None:
-            gold.of_frames([frame.name for frame in listed.frames], root)  # a row that may mean two frames: say so now
+            _look_at_gold(args.gold, gold, listed, root)
     enter(args.out, _identity(rule, root))
     with locked(args.out):
         rendered = note_training(args.out, trained_on_rendered=engine.facts.trained_on_rendered)
@@ -121,6 +121,15 @@ def _require_fitting(args: argparse.Namespace) -> None:
         raise SourceError(f"{', '.join(no_folders)}: no such folder; --watch takes folders that are there")
     if args.patch_size is not None and args.patch_size < 1:
         raise ReseedError(f"--patch-size is {args.patch_size}; allowed: stored pixels, at least 1")
+
+
+def _look_at_gold(path: Path, gold: GoldLabels, listed: FrameList, root: Path) -> None:
+    """Say before hours of work what is wrong with the reference: a row that may mean two frames, or none that fits."""
+    if not gold.of_frames([frame.name for frame in listed.frames], root):
+        sys.stderr.write(
+            f"note: {path}: none of its {len(gold):,} rows is of the {frames_text(len(listed.frames))} given; a row "
+            "means the frame whose path ends with what its column frame says\n"
+        )
 
 
 def _workers(threads: int | None) -> int:
@@ -199,6 +208,8 @@ def _report(
     ]
     lines[0] = lines[0] if before else lines[0].removesuffix(", 0 before")
     lines.append(f"{outcome.n_deploy} of {outcome.n_frames}: {DEPLOY} at alpha {rule.alpha_text}")
+    if outcome.agreement is not None:
+        lines += [f"gold: {said}" for said in outcome.agreement.lines()]
     if outcome.unusable:
         lines.append(
             f"{frames_text(outcome.unusable.total())} unusable ({_listed(outcome.unusable)}): {args.out / BAD_FILE}"

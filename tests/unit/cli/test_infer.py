@@ -427,6 +427,36 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+def test_how_often_gold_says_the_same(tmp_path: Path, boat: Infer, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three frames, of which two have a row and one of these agrees; one row is of another survey."""
+    paths = write_tow(tmp_path / "frames", ["dddddddd", "nnnnnnnn", "cccccccc"])
+    gold = tmp_path / "gold.csv"
+    gold.write_text(f"frame,label\n{paths[0].name},Deploy\n{paths[1].name},Deploy\nelsewhere.jpg,Deploy\n")
+    assert boat("--gold", str(gold)) == 0
+    said = capsys.readouterr()
+    assert "gold: 2 of 3 frames with a row; 1 row matches no decided frame\n" in said.out
+    assert "gold: the same decision on 1 of 2 (no score: training frames may be among them)\n" in said.out
+    assert said.err == ""
+    page = (tmp_path / "out" / tables.MAP_FILE).read_text()
+    assert '"gold":{"known":2,"same":1}' in page
+    assert "Gold: 2 of 3 frames with a row; 1 row matches no decided frame." in page
+
+
+def test_gold_of_other_frames_is_said_before_and_after(
+    tmp_path: Path, boat: Infer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_tow(tmp_path / "frames", ["dddddddd"])
+    gold = tmp_path / "gold.csv"
+    gold.write_text("frame,label\na/1.jpg,Deploy\na/2.jpg,Deploy\n")
+    assert boat("--gold", str(gold)) == 0
+    said = capsys.readouterr()
+    assert f"note: {gold}: none of its 2 rows is of the 1 frame given" in said.err
+    assert "gold: 0 of 1 frame with a row; 2 rows match no decided frame\n" in said.out
+    assert "the same decision" not in said.out
+    page = (tmp_path / "out" / tables.MAP_FILE).read_text()
+    assert "Gold: 0 of 1 frame with a row; 2 rows match no decided frame." in page
+
+
 @pytest.mark.slow  # torch is imported and the network exported
 def test_with_an_exported_file_neither_torch_nor_pandas_is_needed(tmp_path: Path) -> None:
     """The whole way, with a network itself: export, decide."""
