@@ -207,8 +207,12 @@ def _report(
         f"{frames_text(progress.decided)} decided in {progress.seconds:.1f} s ({speed:.1f} frames/s), {before} before"
     ]
     lines[0] = lines[0] if before else lines[0].removesuffix(", 0 before")
-    lines.append(f"{outcome.n_deploy} of {outcome.n_frames}: {DEPLOY} at alpha {rule.alpha_text}")
-    if outcome.agreement is not None:
+    lines.append(
+        f"{outcome.n_deploy} of {outcome.n_frames}: {DEPLOY} at alpha {rule.alpha_text}"
+        if outcome.n_frames
+        else "no frame was decided"
+    )
+    if outcome.n_frames and outcome.agreement is not None:
         lines += [f"gold: {said}" for said in outcome.agreement.lines()]
     if outcome.unusable:
         lines.append(

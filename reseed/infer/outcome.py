@@ -95,7 +95,7 @@ def write_outcome(
         reasons = ", ".join(f"{reason} {number}" for reason, number in sorted(unusable.items()))
         remarks.append(f"{frames_text(unusable.total())} that cannot be used: {reasons}.")
     agreement = None if gold is None else _agreement(rows, known, gold)
-    if agreement is not None and agreement.unmatched:
+    if rows and agreement is not None and agreement.unmatched:
         remarks.append(f"Gold: {agreement.lines()[0]}.")
     if skipped:
         remarks.append(f"{frames_text(skipped)} passed over for newer ones.")

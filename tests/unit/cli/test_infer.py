@@ -116,6 +116,17 @@ def test_a_frame_that_cannot_be_used_is_listed_and_the_run_goes_on(
     assert f"{reason} 1" in (tmp_path / "out" / tables.MAP_FILE).read_text()
 
 
+def test_where_no_frame_can_be_used_nothing_is_counted(
+    tmp_path: Path, boat: Infer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "frames").mkdir()
+    (tmp_path / "frames/1.jpg").write_bytes(b"")
+    assert boat() == 3
+    said = capsys.readouterr().out
+    assert "no frame was decided\n1 frame unusable (empty_file 1)" in said
+    assert "0 of 0" not in said
+
+
 def test_every_kind_of_folder(tmp_path: Path, boat: Infer, capsys: pytest.CaptureFixture[str]) -> None:
     """The same name twice, a PNG, a text, a frame without a position, a log that has it."""
     write_tow(tmp_path / "frames/a", ["dddddddd"], latitude=None)
