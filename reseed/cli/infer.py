@@ -186,8 +186,8 @@ def _identity(rule: Rule, root: Path) -> RunIdentity:
 def _model_line(args: argparse.Namespace, rule: Rule) -> str:
     facts = rule.engine.facts
     return (
-        f"Model {args.model.name}: {facts.backbone}, sha256 {facts.sha256[:12]}, by {rule.engine.name}; patches of "
-        f"{rule.patch_size_px} px seen at {facts.input_size_px} px"
+        f"Network {facts.backbone} from {args.model.resolve().name}, sha256 {facts.sha256[:12]}, "
+        f"by {rule.engine.name}; patches of {rule.patch_size_px} px seen at {facts.input_size_px} px"
         + ("" if rule.patch_size_px == facts.patch_size_px else f", trained on {facts.patch_size_px} px")
     )
 

@@ -292,6 +292,7 @@ def test_another_patch_size_is_said(tmp_path: Path, boat: Infer, capsys: pytest.
     assert boat("--patch-size", "80") == 0
     assert "patches of 80 px, but the model was trained on 40 px" in capsys.readouterr().err
     assert rows(tmp_path / "out")[0]["n_patches"] == "2"
+    assert '"model":"Network none from colours, sha256 aaaaaaaaaaaa, by' in (tmp_path / "out/map.html").read_text()
     assert "trained on 40 px" in (tmp_path / "out" / tables.MAP_FILE).read_text()
 
 
