@@ -69,7 +69,8 @@ def changed_data(first: RunState, second: RunState) -> dict[str, Any]:
 
 def changed_code(repository: Repository, first: Revision, second: Revision) -> dict[str, Any]:
     """Return the files that differ in git: those that shape a result with their lines, and the names of the others."""
-    files = repository.changed_files(first, second)
+    # What lies around in the workspace and shapes nothing, such as results of `infer`, is no change.
+    files = repository.changed_files(first, second, new_below=_SHAPING)
     others = [file for file in files if not file[0].startswith(_NOT_CODE)]
     return {
         "files": [

@@ -97,12 +97,15 @@ class Repository:
         content = self._tracked(revision, path)
         return self._object(revision, path) if content is None else content
 
-    def changed_files(self, first: Revision, second: Revision) -> list[tuple[str, int | None, int | None]]:
+    def changed_files(
+        self, first: Revision, second: Revision, new_below: tuple[str, ...]
+    ) -> list[tuple[str, int | None, int | None]]:
         """Return path, added and removed lines of every file that git tracks and that differs; None if binary.
 
         Args:
             first: A commit.
-            second: A commit, or the workspace: then files that git would add count too.
+            second: A commit, or the workspace: then files that git would add may count too.
+            new_below: How the path of a file starts that counts though git does not track it yet.
         """
         commits = [revision.commit for revision in (first, second) if revision.commit]
         raw = self._git("diff", "--numstat", "--no-renames", "-z", *commits, "--") or b""
@@ -110,7 +113,11 @@ class Repository:
         changed = [(path, _lines(added), _lines(removed)) for added, removed, path in entries]
         if not second.commit:
             new = _names(self._git("ls-files", "--others", "--exclude-standard", "-z") or b"")
-            changed += [(path, _count_lines(self.root / path), 0) for path in new if (self.root / path).is_file()]
+            changed += [
+                (path, _count_lines(self.root / path), 0)
+                for path in new
+                if path.startswith(new_below) and (self.root / path).is_file()
+            ]
         return sorted(changed, key=lambda file: file[0])
 
     def committed_at(self, commit: str) -> str:

@@ -16,7 +16,7 @@ from reseed.figures.notice import SYNTHETIC_NOTICE
 from reseed.learn.engine_names import ONNX_SUFFIX
 from reseed.learn.export import export_network
 from reseed.learn.facts import ModelFacts
-from reseed.learn.model_folder import facts_of_card, load_folder, trained_on_rendered
+from reseed.learn.model_folder import CARD_FILE, MODEL_FILE, facts_of_card, load_folder
 from reseed.learn.parity import drawn_patches, require_parity
 from reseed.patches.store import open_patches
 
@@ -45,10 +45,11 @@ def run(args: argparse.Namespace) -> int:
         raise ReseedError(
             f"--out {out}: got a {'folder' if out.is_dir() else 'name'}; needed: a file name ending in .onnx"
         )
+    if args.model.is_file():  # said here, because here no .onnx file will do
+        raise ReseedError(f"--model {args.model}: is a file; give the folder that holds {MODEL_FILE} and {CARD_FILE}")
     network, card = load_folder(args.model)
     facts = _with_alpha(facts_of_card(card, args.model), args.alpha, args.model)
-    synthetic = trained_on_rendered(args.model)
-    data = export_network(network, facts, synthetic=synthetic)
+    data = export_network(network, facts)
     survey = _survey_patches(args.model, facts.input_size_px)
     images = np.concatenate([survey, drawn_patches(facts.input_size_px)])
     parity = require_parity(data, network, images, str(out))
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         write_bytes(out, data)
     except OSError as error:
         raise ReseedError(f"--out {out}: cannot be written ({error.strerror})") from error
-    if synthetic:
+    if facts.trained_on_rendered:
         sys.stdout.write(f"*** {SYNTHETIC_NOTICE} ***\n")
     sys.stdout.write(
         f"{out}: {facts.backbone}, patches of {facts.patch_size_px} px seen at {facts.input_size_px} px, "

@@ -13,12 +13,13 @@ from reseed.errors import ModelError, ReseedError, SourceError
 from reseed.field.imagery import DECODE_RULE
 from reseed.field.parallel import usable_cores
 from reseed.infer.deciding import Rule
-from reseed.infer.frame_list import common_root, find_frames
+from reseed.infer.frame_list import FrameList, common_root, find_frames
 from reseed.infer.geotags import Logs
-from reseed.infer.gold import read_gold
+from reseed.infer.gold import GoldLabels, read_gold
 from reseed.infer.leaflet import read_leaflet
+from reseed.infer.map_page import RENDERED_NOTICE
 from reseed.infer.outcome import Outcome, frames_text, write_outcome
-from reseed.infer.run_folder import RunIdentity, enter, locked
+from reseed.infer.run_folder import RunIdentity, enter, locked, note_training
 from reseed.infer.running import Progress, decide_all
 from reseed.infer.sources import ListSource, Source, WatchedFolders
 from reseed.infer.tables import BAD_FILE, MAP_FILE, SKIPPED_FILE, take_up
@@ -72,9 +73,12 @@ def run(args: argparse.Namespace) -> int:
     if listed is not None:
         logs.check(listed.frames)
         if gold is not None:
-            gold.of_frames([frame.name for frame in listed.frames], root)  # a row that may mean two frames: say so now
+            _look_at_gold(args.gold, gold, listed, root)
     enter(args.out, _identity(rule, root))
     with locked(args.out):
+        rendered = note_training(args.out, trained_on_rendered=engine.facts.trained_on_rendered)
+        if rendered:
+            sys.stderr.write(f"note: {RENDERED_NOTICE}\n")
         done = take_up(args.out)
         source: Source
         if listed is None:
@@ -88,7 +92,13 @@ def run(args: argparse.Namespace) -> int:
             total, source = len(waiting), ListSource(waiting)
         progress = decide_all(source, rule, logs, args.out, workers=workers, ahead=not args.drop_late, total=total)
         outcome = write_outcome(
-            args.out, root, gold, title=args.title or root.name, alpha=rule.alpha_text, model=_model_line(args, rule)
+            args.out,
+            root,
+            gold,
+            title=args.title or root.name,
+            alpha=rule.alpha_text,
+            model=_model_line(args, rule),
+            trained_on_rendered=rendered,
         )
     ignored = 0 if listed is None else listed.ignored
     unfinished = source.unfinished if isinstance(source, WatchedFolders) else 0
@@ -110,6 +120,15 @@ def _require_fitting(args: argparse.Namespace) -> None:
         raise SourceError(f"{', '.join(no_folders)}: no such folder; --watch takes folders that are there")
     if args.patch_size is not None and args.patch_size < 1:
         raise ReseedError(f"--patch-size is {args.patch_size}; allowed: stored pixels, at least 1")
+
+
+def _look_at_gold(path: Path, gold: GoldLabels, listed: FrameList, root: Path) -> None:
+    """Say before hours of work what is wrong with the reference: a row that may mean two frames, or none that fits."""
+    if not gold.of_frames([frame.name for frame in listed.frames], root):
+        sys.stderr.write(
+            f"note: {path}: none of its {len(gold):,} rows is of the {frames_text(len(listed.frames))} given; a row "
+            "means the frame whose path ends with what its column frame says\n"
+        )
 
 
 def _workers(threads: int | None) -> int:
@@ -157,8 +176,8 @@ def _identity(rule: Rule, root: Path) -> RunIdentity:
 def _model_line(args: argparse.Namespace, rule: Rule) -> str:
     facts = rule.engine.facts
     return (
-        f"Model {args.model.name}: {facts.backbone}, sha256 {facts.sha256[:12]}, by {rule.engine.name}; patches of "
-        f"{rule.patch_size_px} px seen at {facts.input_size_px} px"
+        f"Network {facts.backbone} from {args.model.resolve().name}, sha256 {facts.sha256[:12]}, "
+        f"by {rule.engine.name}; patches of {rule.patch_size_px} px seen at {facts.input_size_px} px"
         + ("" if rule.patch_size_px == facts.patch_size_px else f", trained on {facts.patch_size_px} px")
     )
 
@@ -178,7 +197,13 @@ def _report(
         f"{frames_text(progress.decided)} decided in {progress.seconds:.1f} s ({speed:.1f} frames/s), {before} before"
     ]
     lines[0] = lines[0] if before else lines[0].removesuffix(", 0 before")
-    lines.append(f"{outcome.n_deploy} of {outcome.n_frames}: {DEPLOY} at alpha {rule.alpha_text}")
+    lines.append(
+        f"{outcome.n_deploy} of {outcome.n_frames}: {DEPLOY} at alpha {rule.alpha_text}"
+        if outcome.n_frames
+        else "no frame was decided"
+    )
+    if outcome.n_frames and outcome.agreement is not None:
+        lines += [f"gold: {said}" for said in outcome.agreement.lines()]
     if outcome.unusable:
         lines.append(
             f"{frames_text(outcome.unusable.total())} unusable ({_listed(outcome.unusable)}): {args.out / BAD_FILE}"
@@ -190,7 +215,7 @@ def _report(
     if outcome.unplaced:
         lines.append(f"{frames_text(outcome.unplaced)} without a position: in the tables, not on the map")
     if ignored:
-        lines.append(f"left alone, no image by its name: {ignored} file{'' if ignored == 1 else 's'}")
+        lines.append(f"beside the frames: {ignored} file{'' if ignored == 1 else 's'} of other kinds, not needed here")
     lines += [f"log left out: {said}" for said in logs.broken.values()]
     if outcome.thumbnails_every > 1:
         lines.append(f"map with thumbnails of one frame in {outcome.thumbnails_every}")

@@ -14,6 +14,8 @@ from reseed.field.layouts.reading import recording_folders
 from reseed.field.sources import explained
 
 LIST_SUFFIX: Final = ".txt"
+LOG_FILE: Final = "photo_log.csv"  # as in layout survey, whose module brings pandas with it
+RECORDER_FILES: Final = frozenset({LOG_FILE, "survey.json"})
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\u2028\u2029]")
 _SHOWN: Final = 5
@@ -50,7 +52,7 @@ class FrameList:
     Args:
         root: Folder that the names of frames start from.
         frames: By capture name, then by path; none twice.
-        ignored: Files in the folders that are no image by their name.
+        ignored: Files in the folders that are no image by their name, and not what a recorder writes beside the images.
     """
 
     root: Path
@@ -92,7 +94,8 @@ def find_frames(given: Sequence[Path], out: Path) -> FrameList:
             )
     if not frames:
         raise SourceError(
-            f"{', '.join(map(str, given))}: no frame among {ignored} files; read are {', '.join(IMAGE_SUFFIXES)}"
+            f"{', '.join(map(str, given))}: no frame there (other files: {ignored}); "
+            f"read are {', '.join(IMAGE_SUFFIXES)}"
         )
     return FrameList(root, tuple(sorted(frames.values(), key=lambda frame: frame.order)), ignored)
 
@@ -144,7 +147,8 @@ def _images_in(folder: Path, out: Path) -> tuple[list[Path], int]:
         next(folder.iterdir(), None)  # os.walk says nothing of a folder that it may not open
     found = [here / name for here, names in walk_folders(folder, out) for name in names if not is_system_file(name)]
     images = [path for path in found if is_image_name(path.name)]
-    return images, len(found) - len(images)
+    others = [path for path in found if not is_image_name(path.name) and path.name.casefold() not in RECORDER_FILES]
+    return images, len(others)
 
 
 def _folders_of(path: Path) -> list[Path]:

@@ -10,9 +10,8 @@ from reseed.errors import ImageError, TableError
 from reseed.field.geotag import Facts, Geotag, merge, read_exif
 from reseed.field.imagery import HEAD_BYTES, JPEG, sniff_format
 from reseed.field.photo_log import PhotoLog, read_photo_log
-from reseed.infer.frame_list import Frame
+from reseed.infer.frame_list import LOG_FILE, Frame
 
-_LOG: Final = "photo_log.csv"  # as in layout survey, whose module brings pandas with it
 _EXIF_BYTES: Final = 1 << 18  # an EXIF block is 64 kB at most and stands before the picture
 _RENDERED: Final = b"RESEED_DEMO"  # the camera of the demo reef; see reseed.field.reef.recorder
 _REREAD_S: Final = 2.0
@@ -121,10 +120,10 @@ class Logs:
 
 
 def _log_in(folder: Path) -> Path | None:
-    plain = folder / _LOG
+    plain = folder / LOG_FILE
     if plain.is_file():
         return plain
     try:
-        return next((path for path in sorted(folder.iterdir()) if path.name.casefold() == _LOG), None)
+        return next((path for path in sorted(folder.iterdir()) if path.name.casefold() == LOG_FILE), None)
     except OSError:
         return None

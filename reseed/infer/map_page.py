@@ -17,9 +17,12 @@ from reseed.infer.leaflet import read_leaflet
 from reseed.infer.line_file import read_lines, writing
 from reseed.infer.tables import THUMBNAIL_COLUMNS, THUMBNAILS_FILE, FrameRow
 from reseed.infer.track import GAP_M, by_sequence
+from reseed.learn.facts import RENDERED
 
 # A browser opens a page of this size at once; above it some frames go without a thumbnail.
 THUMBNAILS_BYTES: Final = 32 << 20
+# Also where the frames themselves are real.
+RENDERED_NOTICE: Final = f"network trained on {RENDERED}"
 
 _ASSETS: Final = Path(__file__).with_name("assets")
 _SCRIPTS: Final = ("page", "frame", "strips", "map")
@@ -38,6 +41,7 @@ class Story:
         alpha: Decimal text.
         model: One line about the network.
         remarks: What is missing, sentence by sentence.
+        trained_on_rendered: Whether the network is known to have been trained on rendered frames.
     """
 
     title: str
@@ -45,6 +49,7 @@ class Story:
     alpha: str
     model: str
     remarks: tuple[str, ...]
+    trained_on_rendered: bool = False
 
 
 def write_map(
@@ -112,9 +117,10 @@ def page_data(
     """Return what the script of the page reads; keys are short because they repeat for each frame."""
     shift = _shift_deg(rows)
     known = [row for row in rows if row.frame in gold]
+    notices = [SYNTHETIC_NOTICE] * any(row.synthetic for row in rows) + [RENDERED_NOTICE] * story.trained_on_rendered
     return {
         "title": story.title,
-        "notice": SYNTHETIC_NOTICE if any(row.synthetic for row in rows) else "",
+        "notice": "; ".join(notices),
         "alpha": story.alpha,
         "gap": GAP_M,
         "model": story.model,

@@ -1,6 +1,7 @@
 """What is made of the tables at the end of a run: the track and the map."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,12 +11,39 @@ from reseed.infer.map_page import Story, write_map
 from reseed.infer.tables import (
     MAP_FILE,
     TRACK_FILE,
+    FrameRow,
     count_skipped,
     read_classes,
     read_decisions,
     read_reasons,
 )
 from reseed.infer.track import geojson, write_geojson
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How the decisions and the reference decisions stand to each other; no score.
+
+    Args:
+        n_frames: Decided frames.
+        known: Of these, those with a reference decision.
+        same: Of these, those decided alike.
+        unmatched: Rows of the table that mean no decided frame.
+    """
+
+    n_frames: int
+    known: int
+    same: int
+    unmatched: int
+
+    def lines(self) -> list[str]:
+        """Return what a person has to know of it, a sentence a line."""
+        rows = "1 row matches" if self.unmatched == 1 else f"{self.unmatched:,} rows match"
+        said = [f"{self.known:,} of {frames_text(self.n_frames)} with a row; {rows} no decided frame"]
+        if self.known:
+            same = f"the same decision on {self.same:,} of {self.known:,}"
+            said.append(f"{same} (no score: training frames may be among them)")
+        return said
 
 
 @dataclass(frozen=True)
@@ -28,6 +56,7 @@ class Outcome:
         unplaced: Of these, those without a position.
         unusable: Frames that cannot be used, by reason.
         thumbnails_every: n: every n-th frame has a thumbnail on the map.
+        agreement: With the reference decisions, None without any.
     """
 
     n_frames: int
@@ -35,9 +64,12 @@ class Outcome:
     unplaced: int
     unusable: Counter[str]
     thumbnails_every: int
+    agreement: Agreement | None
 
 
-def write_outcome(out: Path, root: Path, gold: GoldLabels | None, *, title: str, alpha: str, model: str) -> Outcome:
+def write_outcome(
+    out: Path, root: Path, gold: GoldLabels | None, *, title: str, alpha: str, model: str, trained_on_rendered: bool
+) -> Outcome:
     """Write `track.geojson` and `map.html` from the tables of a run.
 
     Args:
@@ -47,6 +79,7 @@ def write_outcome(out: Path, root: Path, gold: GoldLabels | None, *, title: str,
         title: Of the map.
         alpha: Decimal text.
         model: One line about the network.
+        trained_on_rendered: Whether the network is known to have been trained on rendered frames.
 
     Raises:
         TableError: If a table is damaged, a file cannot be written, or a row of gold may mean several frames.
@@ -61,11 +94,19 @@ def write_outcome(out: Path, root: Path, gold: GoldLabels | None, *, title: str,
     if unusable:
         reasons = ", ".join(f"{reason} {number}" for reason, number in sorted(unusable.items()))
         remarks.append(f"{frames_text(unusable.total())} that cannot be used: {reasons}.")
+    agreement = None if gold is None else _agreement(rows, known, gold)
+    if rows and agreement is not None and agreement.unmatched:
+        remarks.append(f"Gold: {agreement.lines()[0]}.")
     if skipped:
         remarks.append(f"{frames_text(skipped)} passed over for newer ones.")
-    story = Story(title, root.name, alpha, model, tuple(remarks))
+    story = Story(title, root.name, alpha, model, tuple(remarks), trained_on_rendered)
     every = write_map(out, out / MAP_FILE, story, rows, read_classes(out), known)
-    return Outcome(len(rows), sum(row.decision == DEPLOY for row in rows), unplaced, unusable, every)
+    return Outcome(len(rows), sum(row.decision == DEPLOY for row in rows), unplaced, unusable, every, agreement)
+
+
+def _agreement(rows: Sequence[FrameRow], known: Mapping[str, str], gold: GoldLabels) -> Agreement:
+    same = sum(row.decision == known.get(row.frame) for row in rows)
+    return Agreement(len(rows), len(known), same, unmatched=len(gold) - len(known))  # no row means two frames
 
 
 def frames_text(number: int) -> str:

@@ -14,6 +14,7 @@ from reseed.infer.line_file import writing
 
 RUN_FILE: Final = "run.json"
 _LOCK_FILE: Final = ".lock"
+_TRAINING: Final = "trained_on_rendered"
 _OWN: Final = (RUN_FILE, f"{RUN_FILE}.part", _LOCK_FILE)
 
 
@@ -72,6 +73,30 @@ def enter(out: Path, identity: RunIdentity) -> bool:
     with writing(out):
         write_json(out / RUN_FILE, asdict(identity))
     return False
+
+
+def note_training(out: Path, *, trained_on_rendered: bool) -> bool:
+    """Record in `run.json` whether the network was trained on rendered frames.
+
+    No part of the identity: a model folder that was carried elsewhere no longer knows it, and still is the same model.
+
+    Args:
+        out: Folder of a run, entered and locked.
+        trained_on_rendered: What the model says now.
+
+    Returns:
+        What the run knows: once True, it stays.
+
+    Raises:
+        TableError: If it cannot be written.
+    """
+    path = out / RUN_FILE
+    found = json.loads(path.read_text(encoding="utf-8"))
+    known = trained_on_rendered or found.get(_TRAINING) is True
+    if found.get(_TRAINING) is not known:
+        with writing(out):
+            write_json(path, found | {_TRAINING: known})
+    return known
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from reseed.classes import CLASS_INDEX, CORAL, DEPLOY
-from reseed.learn.facts import ModelFacts
+from reseed.learn.facts import RENDERED, ModelFacts
 from reseed.learn.model_folder import facts_of_card, load_folder
 from reseed.learn.models import Network
 from reseed.learn.onnx_engine import INPUT, LOGITS
@@ -24,7 +24,6 @@ from reseed.learn.probabilities import PROBABILITY_DECIMALS
 
 PATCH_OUTPUTS: Final = (LOGITS, "probabilities", "classes")
 FRAME_OUTPUTS: Final = ("n_patches", "deploy_count", "coral_count", "deploy_ratio", "deploy")
-SYNTHETIC: Final = "rendered frames: its answers mean nothing in the field"
 _OPSET: Final = 17  # the oldest that has all operators used here: runtimes on boats are old
 
 
@@ -78,13 +77,12 @@ def export_folder(folder: Path) -> bytes:
     return export_network(network, facts_of_card(card, folder))
 
 
-def export_network(network: Network, facts: ModelFacts, *, synthetic: bool = False) -> bytes:
+def export_network(network: Network, facts: ModelFacts) -> bytes:
     """Return a network as the bytes of an ONNX file; the same network and facts give the same bytes.
 
     Args:
         network: On the CPU, in evaluation mode.
         facts: What its metadata will say.
-        synthetic: Whether it was trained on rendered frames; the metadata then say so.
     """
     alpha = None if facts.alpha is None else Fraction(facts.alpha)
     edge = facts.input_size_px
@@ -105,7 +103,7 @@ def export_network(network: Network, facts: ModelFacts, *, synthetic: bool = Fal
             dynamo=False,
         )
     model = onnx.load_from_string(buffer.getvalue())
-    for key, value in (_metadata(facts) | ({"trained_on": SYNTHETIC} if synthetic else {})).items():
+    for key, value in _metadata(facts).items():
         model.metadata_props.add(key=key, value=value)
     onnx.checker.check_model(model)
     return bytes(model.SerializeToString())
@@ -123,4 +121,8 @@ def _metadata(facts: ModelFacts) -> dict[str, str]:
         "backbone": facts.backbone,
         "model_sha256": facts.sha256,
     }
-    return said if facts.alpha is None else said | {"alpha": facts.alpha}
+    if facts.alpha is not None:
+        said["alpha"] = facts.alpha
+    if facts.trained_on_rendered:
+        said["trained_on"] = RENDERED
+    return said

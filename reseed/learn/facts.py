@@ -2,9 +2,12 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from reseed.errors import ModelError
+
+# What a network was trained on whose frames were rendered: in the metadata of a file of `export`, and in every warning.
+RENDERED: Final = "rendered frames: its answers mean nothing in the field"
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,7 @@ class ModelFacts:
         alpha: Decimal text of the threshold that goes with the model, None if none is recorded.
         sha256: Digest of `model.pt`, also of the one that a file of `export` was made from.
         backbone: torchvision network below the head.
+        trained_on_rendered: Whether it is known to have been trained on rendered frames.
     """
 
     classes: tuple[str, ...]
@@ -30,6 +34,7 @@ class ModelFacts:
     alpha: str | None
     sha256: str
     backbone: str
+    trained_on_rendered: bool
 
     def geometry(self) -> dict[str, Any]:
         """Return how patches have to be cut and resized, as `data/patches/geometry.json` says it."""

@@ -18,8 +18,13 @@ def load_folder(folder: Path) -> tuple[Network, ModelCard]:
     """Return the network and the description in a model folder.
 
     Raises:
-        ModelError: As `load_model`.
+        ModelError: As `load_model`, or if it is a file.
     """
+    if folder.is_file():
+        raise ModelError(
+            f"{folder}: is a file; give the folder that holds {MODEL_FILE} and {CARD_FILE}, or an .onnx file of "
+            "`python -m reseed export`"
+        )
     return load_model(folder / MODEL_FILE, folder / CARD_FILE, None)
 
 
@@ -39,6 +44,7 @@ def facts_of_card(card: ModelCard, folder: Path) -> ModelFacts:
             alpha=recorded_alpha(folder),
             sha256=card.sha256,
             backbone=card.backbone,
+            trained_on_rendered=trained_on_rendered(folder),
         )
     except KeyError as error:
         raise ModelError(

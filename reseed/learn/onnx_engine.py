@@ -9,7 +9,7 @@ import numpy.typing as npt
 from reseed.classes import CLASSES
 from reseed.errors import ModelError
 from reseed.learn.engine_names import CPU, ONNX
-from reseed.learn.facts import ModelFacts
+from reseed.learn.facts import RENDERED, ModelFacts
 from reseed.learn.probabilities import Probabilities, softmax
 
 INPUT: Final = "images"
@@ -92,6 +92,7 @@ def facts_of(metadata: dict[str, str], where: str) -> ModelFacts:
             alpha=metadata.get("alpha"),
             sha256=metadata["model_sha256"],
             backbone=metadata["backbone"],
+            trained_on_rendered=metadata.get("trained_on") == RENDERED,
         )
     except (KeyError, ValueError) as error:
         raise ModelError(

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import itertools
+import re
 import subprocess
 from pathlib import Path
 
@@ -129,3 +130,14 @@ def test_every_stage_has_a_docstring_that_asks_its_question() -> None:
         assert doc is not None
         assert doc.startswith(f"Stage {stage}: "), stage
         assert entry["desc"].rstrip("?").split()[0].lower() in doc.lower()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/field.md"])
+def test_what_the_commands_of_a_page_write_stays_out_of_git(page: str) -> None:
+    text = (ROOT / page).read_text()
+    written = re.findall(r"python -m reseed .*--out ([\w./]+)", text) + ["MODEL_CARD.md"] * ("reseed card" in text)
+    assert len(written) >= 3
+    ignored = subprocess.run(
+        ["git", "check-ignore", "--no-index", *written], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.split()
+    assert ignored == written

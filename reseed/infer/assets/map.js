@@ -210,7 +210,9 @@ if (placed.length) {
   goTo(whole);
 } else {
   map.setView([0, 0], 2);
-  byId("map").append(make("div", "empty", "No frame has a position. The strips at the side show every frame: click one."));
+  const none = "No frame was decided: there is nothing to show.";
+  const nowhere = "No frame has a position. The strips at the side show every frame: click one.";
+  byId("map").append(make("div", "empty", frames.length ? nowhere : none));
 }
 map.on("zoomend", draw);
 map.on("moveend", () => {

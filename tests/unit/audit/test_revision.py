@@ -3,7 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from reseed.audit.revision import Repository
+from reseed.artifacts.files import write_text
+from reseed.audit.changes import changed_code
+from reseed.audit.revision import HERE, Repository
 from reseed.audit.run_state import read_run
 from reseed.errors import ReseedError
 from tests.unit.audit.history import History, every, reef
@@ -99,3 +101,15 @@ def test_a_worktree_is_a_repository_too(history: History, tmp_path: Path) -> Non
     shutil.copytree(history.root / ".dvc/cache", tmp_path / "beside/.dvc/cache")
     repository = Repository(tmp_path / "beside")
     assert read_run(repository, repository.resolve("main")).answers.patches.shape == (288, 4)
+
+
+def test_what_lies_around_in_the_workspace_is_no_change(history: History) -> None:
+    """A new file counts where it shapes a result; any other only once git tracks it."""
+    head = history.commit(reef(), docs__note_md="one\n")
+    for path, text in (("tow_7/map.html", "a map"), ("reseed/new.py", "x = 1\n"), ("docs/note_md", "two\n")):
+        write_text(history.root / path, text)
+    repository = Repository(history.root)
+    assert changed_code(repository, repository.resolve(head), HERE) == {
+        "files": [{"path": "reseed/new.py", "added": 1, "removed": 0}],
+        "other_files": ["docs/note_md"],
+    }

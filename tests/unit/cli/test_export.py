@@ -32,6 +32,7 @@ def test_a_model_becomes_one_file(model: Path, tmp_path: Path, capsys: pytest.Ca
     assert f"{out}: mobilenet_v3_small, patches of 200 px seen at 32 px, alpha 0.39\n" in said
     assert "0 patches of the survey and 28 drawn ones" in said
     assert (metadata(out)["alpha"], metadata(out)["trained_on"][:15]) == ("0.39", "rendered frames")
+    assert open_engine(out, "auto", 1).facts.trained_on_rendered
     assert open_engine(out, "auto", 1).facts == open_engine(model, "torch", 1).facts
     assert [path.name for path in out.parent.iterdir()] == ["reef.onnx"]
 
@@ -93,6 +94,30 @@ def test_a_name_that_is_no_onnx_file(
     (tmp_path / "x.onnx").mkdir()
     assert main(["export", "--out", str(tmp_path / out), "--model", str(model)]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("engine", ["auto", "torch", "onnx"])
+def test_a_file_in_place_of_the_model_folder(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], engine: str
+) -> None:
+    """What people try first: the weights themselves; and any other file."""
+    text = tmp_path / "README.md"
+    text.write_text("no model")
+    (tmp_path / "frames").mkdir()
+    (tmp_path / "frames/1.jpg").write_bytes(b"")
+    for file in (model / "model.pt", text):
+        assert main(["export", "--out", str(tmp_path / "reef.onnx"), "--model", str(file)]) == 2
+        wanted = f"{file}: is a file; give the folder that holds model.pt and model.json"
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert wanted in said
+        assert ".onnx" not in said
+        arguments = ["infer", str(tmp_path / "frames"), "--out", str(tmp_path / "out"), "--model", str(file)]
+        assert main([*arguments, "--engine", engine]) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert f"{wanted}, or an .onnx file" in said
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_place_that_cannot_be_written(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -156,6 +156,17 @@ def test_a_frame_that_cannot_be_used_is_listed_and_the_run_goes_on(
     assert f"{reason} 1" in (tmp_path / "out" / tables.MAP_FILE).read_text()
 
 
+def test_where_no_frame_can_be_used_nothing_is_counted(
+    tmp_path: Path, boat: Infer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "frames").mkdir()
+    (tmp_path / "frames/1.jpg").write_bytes(b"")
+    assert boat() == 3
+    said = capsys.readouterr().out
+    assert "no frame was decided\n1 frame unusable (empty_file 1)" in said
+    assert "0 of 0" not in said
+
+
 def test_every_kind_of_folder(tmp_path: Path, boat: Infer, capsys: pytest.CaptureFixture[str]) -> None:
     """The same name twice, a PNG, a text, a frame without a position, a log that has it."""
     write_tow(tmp_path / "frames/a", ["dddddddd"], latitude=None)
@@ -174,7 +185,7 @@ def test_every_kind_of_folder(tmp_path: Path, boat: Infer, capsys: pytest.Captur
     assert found[names[1]]["water_depth_m"] == "1.86"  # 1.095 m + 0.77 m, to the centimetre
     said = capsys.readouterr().out
     assert "2 frames without a position" in said
-    assert "2 files" in said  # the log and the notes
+    assert "beside the frames: 1 file of other kinds, not needed here\n" in said  # the notes; the log was read
 
 
 def test_a_second_start_decides_what_is_new_and_nothing_twice(tmp_path: Path, boat: Infer) -> None:
@@ -290,11 +301,40 @@ def test_a_model_of_another_frame_path_is_refused(
     assert "was trained on frames by the resize rule" in capsys.readouterr().err
 
 
+def test_a_network_trained_on_rendered_frames_is_said_on_real_ones(
+    tmp_path: Path, boat: Infer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the terminal, on the map and in run.json; a run whose model no longer knows it goes on and keeps it."""
+    said = "network trained on rendered frames: its answers mean nothing in the field"
+    out = tmp_path / "out"
+    write_tow(tmp_path / "frames", ["dddddddd"])
+    assert boat() == 0
+    assert said not in capsys.readouterr().err + (out / tables.MAP_FILE).read_text()
+    assert json.loads((out / "run.json").read_text())["trained_on_rendered"] is False
+    for rendered, number in ((True, 2), (False, 3)):
+        monkeypatch.setattr(infer, "open_engine", lambda *_, known=rendered, **__: ColourEngine(rendered=known))
+        write_tow(tmp_path / "frames", ["dddddddd"] * number)
+        assert boat() == 0
+        assert capsys.readouterr().err.splitlines().count(f"note: {said}") == 1
+        assert f'"notice":"{said}"' in (out / tables.MAP_FILE).read_text()
+        assert json.loads((out / "run.json").read_text())["trained_on_rendered"] is True
+        assert len(rows(out)) == number
+
+
+def test_a_run_folder_of_before_goes_on(tmp_path: Path, boat: Infer) -> None:
+    write_tow(tmp_path / "frames", ["dddddddd"])
+    assert boat() == 0
+    path = tmp_path / "out/run.json"
+    path.write_text(json.dumps({k: v for k, v in json.loads(path.read_text()).items() if k != "trained_on_rendered"}))
+    assert boat() == 0
+
+
 def test_another_patch_size_is_said(tmp_path: Path, boat: Infer, capsys: pytest.CaptureFixture[str]) -> None:
     write_tow(tmp_path / "frames", ["dddddddd"])
     assert boat("--patch-size", "80") == 0
     assert "patches of 80 px, but the model was trained on 40 px" in capsys.readouterr().err
     assert rows(tmp_path / "out")[0]["n_patches"] == "2"
+    assert '"model":"Network none from colours, sha256 aaaaaaaaaaaa, by' in (tmp_path / "out/map.html").read_text()
     assert "trained on 40 px" in (tmp_path / "out" / tables.MAP_FILE).read_text()
 
 
@@ -439,6 +479,36 @@ for name in ("torch", "torchvision", "pandas", "scipy", "sklearn", "matplotlib",
 from reseed.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
+
+
+def test_how_often_gold_says_the_same(tmp_path: Path, boat: Infer, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three frames, of which two have a row and one of these agrees; one row is of another survey."""
+    paths = write_tow(tmp_path / "frames", ["dddddddd", "nnnnnnnn", "cccccccc"])
+    gold = tmp_path / "gold.csv"
+    gold.write_text(f"frame,label\n{paths[0].name},Deploy\n{paths[1].name},Deploy\nelsewhere.jpg,Deploy\n")
+    assert boat("--gold", str(gold)) == 0
+    said = capsys.readouterr()
+    assert "gold: 2 of 3 frames with a row; 1 row matches no decided frame\n" in said.out
+    assert "gold: the same decision on 1 of 2 (no score: training frames may be among them)\n" in said.out
+    assert said.err == ""
+    page = (tmp_path / "out" / tables.MAP_FILE).read_text()
+    assert '"gold":{"known":2,"same":1}' in page
+    assert "Gold: 2 of 3 frames with a row; 1 row matches no decided frame." in page
+
+
+def test_gold_of_other_frames_is_said_before_and_after(
+    tmp_path: Path, boat: Infer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_tow(tmp_path / "frames", ["dddddddd"])
+    gold = tmp_path / "gold.csv"
+    gold.write_text("frame,label\na/1.jpg,Deploy\na/2.jpg,Deploy\n")
+    assert boat("--gold", str(gold)) == 0
+    said = capsys.readouterr()
+    assert f"note: {gold}: none of its 2 rows is of the 1 frame given" in said.err
+    assert "gold: 0 of 1 frame with a row; 2 rows match no decided frame\n" in said.out
+    assert "the same decision" not in said.out
+    page = (tmp_path / "out" / tables.MAP_FILE).read_text()
+    assert "Gold: 0 of 1 frame with a row; 2 rows match no decided frame." in page
 
 
 @pytest.mark.slow  # torch is imported and the network exported

@@ -23,8 +23,8 @@ class ColourEngine:
     name = "colours"
     version = "1"
 
-    def __init__(self, alpha: str | None = "0.5", sha256: str = "a" * 64) -> None:
-        self.facts = ModelFacts(CLASSES, PATCH, 16, RESIZE_RULE, DECODE_RULE, alpha, sha256, "none")
+    def __init__(self, alpha: str | None = "0.5", sha256: str = "a" * 64, *, rendered: bool = False) -> None:
+        self.facts = ModelFacts(CLASSES, PATCH, 16, RESIZE_RULE, DECODE_RULE, alpha, sha256, "none", rendered)
 
     def logits(self, images: NDArray[np.uint8]) -> NDArray[np.float64]:
         return np.log(self.classify(images) + 1e-9)

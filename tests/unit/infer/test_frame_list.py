@@ -24,10 +24,20 @@ def test_order_is_by_capture_name_whatever_the_folder(tmp_path: Path) -> None:
 
 
 def test_what_is_no_frame_is_left_alone_and_counted(tmp_path: Path) -> None:
-    touch(tmp_path, "a/1.jpg", "a/photo_log.csv", "notes.txt", ".DS_Store", "a/._1.jpg", ".hidden/2.jpg", "Thumbs.db")
+    touch(
+        tmp_path,
+        "a/1.jpg",
+        "a/Photo_Log.csv",
+        "a/survey.json",
+        "notes.txt",
+        ".DS_Store",
+        "a/._1.jpg",
+        ".hidden/2.jpg",
+        "Thumbs.db",
+    )
     found = find_frames([tmp_path], Path("nowhere"))
     assert [frame.name for frame in found.frames] == ["a/1.jpg"]
-    assert found.ignored == 2  # photo_log.csv and notes.txt; what systems leave behind is not worth a word
+    assert found.ignored == 1  # notes.txt; what recorders write and systems leave behind is not worth a word
 
 
 def test_results_inside_the_folder_of_frames_are_no_frames(tmp_path: Path) -> None:
@@ -63,15 +73,15 @@ def test_a_list_with_a_file_that_is_not_there_says_which_line(tmp_path: Path) ->
 @pytest.mark.parametrize("content", ["", "# nothing\n"])
 def test_an_empty_list_is_an_error(tmp_path: Path, content: str) -> None:
     (tmp_path / "day.txt").write_text(content)
-    with pytest.raises(SourceError, match="no frame among 0 files"):
+    with pytest.raises(SourceError, match=r"no frame there \(other files: 0\)"):
         names([tmp_path / "day.txt"])
 
 
 def test_nothing_there_and_nothing_in_there_are_errors(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no such file or folder"):
         names([tmp_path / "gone"])
-    touch(tmp_path, "photo_log.csv")
-    with pytest.raises(SourceError, match=r"no frame among 1 files; read are \.jpg"):
+    touch(tmp_path, "notes.txt")
+    with pytest.raises(SourceError, match=r"no frame there \(other files: 1\); read are \.jpg"):
         names([tmp_path])
 
 

@@ -203,6 +203,12 @@ def test_the_policy_of_the_page_lets_no_other_script_run(browser: Page, tmp_path
     assert any("Content Security Policy" in said for said in shown.console)
 
 
+def test_without_any_frame_there_is_no_talk_of_strips(browser: Page, tmp_path: Path) -> None:
+    shown = opened(browser, tmp_path / "map.html", [])
+    assert text(shown, ".empty") == "No frame was decided: there is nothing to show."
+    assert text(shown, "#finding") == "No frame was decided"
+
+
 def test_without_any_position_the_strips_show_every_frame(browser: Page, tmp_path: Path) -> None:
     shown = opened(browser, tmp_path / "map.html", [row("1.jpg", None), row("2.jpg", None, "No-Deploy")])
     assert "No frame has a position" in text(shown, ".empty")
