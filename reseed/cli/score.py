@@ -36,6 +36,8 @@ from reseed.field.delimited import TextTable
 FRAME_ID: Final = "frame_id"
 # What a key of patches has and a key of whole frames has not.
 _PLACES: Final = ("patch_id", "row", "col", "column", "x0", "y0")
+# Before the path of a splits.csv that lies beside a table.
+_BESIDE: Final = "group of "
 _CALLED: Final = {
     "macro_f1": "macro F1",
     "accuracy": "accuracy",
@@ -162,7 +164,7 @@ def _groups_beside(pairs: Sequence[tuple[Item, Item]], tables: Sequence[TextTabl
                 splits = SPLITS_TABLE.read(path)
                 group_of = dict(zip(splits["frame_id"], splits["group"], strict=True))
                 if all(key in group_of for key in keys):
-                    return [group_of[key] for key in keys], f"group of {path}"
+                    return [group_of[key] for key in keys], f"{_BESIDE}{path}"
     return None
 
 
@@ -205,5 +207,7 @@ def _about_intervals(report: Mapping[str, Any]) -> str:
         )
     reasons = in_order({(interval["reason"],) for interval in report["intervals"].values() if "reason" in interval})
     clusters = max(interval["clusters"] for interval in report["intervals"].values())
-    over = f"cluster bootstrap over {clusters} values of `{report['group']}`"
+    named = report["group"]
+    column = f"values of `{named}`" if not named.startswith(_BESIDE) else f"groups of `{named.removeprefix(_BESIDE)}`"
+    over = f"cluster bootstrap over {clusters} {column}"
     return f"{over}; n/a: {'; '.join(reason for (reason,) in reasons)}" if reasons else over

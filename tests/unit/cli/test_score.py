@@ -58,7 +58,7 @@ def test_the_text_is_marked_where_frames_were_rendered(run: Path, capsys: pytest
     assert lines[0] == lines[-1] == f"*** {SYNTHETIC_NOTICE} ***"
     assert "15 patches, 1 without a reference left out" in lines
     assert any(line.split() == ["macro", "F1", "79.19", "%", "n/a"] for line in lines)
-    assert any("over 2 values of `group of data/catalog/splits.csv`; n/a: 2 clusters" in line for line in lines)
+    assert any("over 2 groups of `data/catalog/splits.csv`; n/a: 2 clusters" in line for line in lines)
     Path("data/catalog/splits.csv").rename("elsewhere.csv")
     assert main(["score", PATCHES, PATCHES, "--where", "split=test"]) == 0
     none = "Intervals  none: neither table has a column group or site or sequence, and no splits.csv lies near"
