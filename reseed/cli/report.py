@@ -17,6 +17,7 @@ from reseed.errors import ReseedError
 
 # Runs the network again: `audit` does, a page within seconds does not.
 _SLOW: Final = frozenset({"re-derive"})
+_NOT_ASKED: Final = "not asked for (--derive)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     skip = OPTIONAL if args.derive else OPTIONAL | _SLOW
     with snapshot(repository, head.commit or None, fetch=False) as state:
         report = pull_request(
-            repository, base, head, climb(state, Asked({}, frozenset(skip))), args.resamples, args.seed
+            repository, base, head, climb(state, Asked({}, frozenset(skip), _NOT_ASKED)), args.resamples, args.seed
         )
         pictures = {} if args.figures is None else draw(report, state, args.figures, args.out.parent)
     page = report_page(report, pictures)
