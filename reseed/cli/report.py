@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--base", required=True, metavar="REV", help="git revision or DVC experiment to compare with")
     parser.add_argument("--head", metavar="REV", help="likewise, what is proposed; default: the workspace")
-    parser.add_argument("--out", type=Path, metavar="FILE.md", help="write the page here; default: print it")
+    parser.add_argument("--out", type=Path, metavar="FILE.md", help="write the page here; default, and -: print it")
     parser.add_argument("--figures", type=Path, metavar="DIR", help="also write pictures here, shown on the page")
     parser.add_argument("--derive", action="store_true", help="also climb rung re-derive of the audit (slower)")
     add_bootstrap(parser)
@@ -32,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read both sides, audit head, write the page; return 0 whatever the audit says."""
-    if args.figures is not None and args.out is None:
+    out: Path | None = None if args.out is None or str(args.out) == "-" else args.out
+    if args.figures is not None and out is None:
         raise ReseedError("--figures needs --out: the page names the pictures by their place beside it")
     repository = Repository(Path())
     base = repository.resolve(args.base)
@@ -42,11 +43,11 @@ def run(args: argparse.Namespace) -> int:
         report = pull_request(
             repository, base, head, climb(state, Asked({}, frozenset(skip), _NOT_ASKED)), args.resamples, args.seed
         )
-        pictures = {} if args.figures is None else draw(report, state, args.figures, args.out.parent)
+        pictures = {} if args.figures is None or out is None else draw(report, state, args.figures, out.parent)
     page = report_page(report, pictures)
-    if args.out is None:
+    if out is None:
         sys.stdout.write(page)
     else:
-        write_text(args.out, page)
-        sys.stderr.write(f"{args.out}: written\n")
+        write_text(out, page)
+        sys.stderr.write(f"{out}: written\n")
     return 0

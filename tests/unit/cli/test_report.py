@@ -111,8 +111,11 @@ def test_the_page_is_written_whole_or_not_at_all(history: History, capsys: pytes
     assert list(out.parent.iterdir()) == [out]
     assert main(["report", "--base", "nowhere", "--out", str(out)]) == 2
     assert "nowhere: neither a git revision" in capsys.readouterr().err
-    assert main(["report", "--base", "HEAD", "--figures", "pictures"]) == 2
-    assert "--figures needs --out" in capsys.readouterr().err
+    for printed in ([], ["--out", "-"]):
+        assert main(["report", "--base", "HEAD", "--figures", "pictures", *printed]) == 2
+        assert "--figures needs --out" in capsys.readouterr().err
+    assert page(capsys, "--base", "HEAD", "--out", "-").startswith("## What the workspace does")
+    assert not Path("-").exists()
 
 
 def test_pictures_lie_where_the_page_says(history: History, capsys: pytest.CaptureFixture[str]) -> None:
