@@ -14,7 +14,7 @@ def add_flips(page: Page, report: Mapping[str, Any]) -> None:
     """Add the frames that base and head decide differently, those now wrong first."""
     page.title("Frames whose decision flipped")
     if report["flips"] is None:
-        page.say("Not known: the single answers of both sides are not stored here.")
+        page.say(f"Not known: {lacking(report)}.")
         return
     if report["same_test_set"] is False:
         page.say("Not listed: the test sets differ.")
@@ -37,6 +37,11 @@ def add_flips(page: Page, report: Mapping[str, Any]) -> None:
     )  # fmt: skip
     if len(flips) > MOST_ROWS:
         page.say(f"… and {len(flips) - MOST_ROWS:,} more (`python -m reseed compare --json` lists all).")
+
+
+def lacking(report: Mapping[str, Any]) -> str:
+    """Return whose single answers are missing."""
+    return f"the single answers of {' and of '.join(report['lacking'])} are not stored here"
 
 
 def decision(deploys: int) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from reseed.audit.rungs import FAIL
 from reseed.cli.comparison_text import CALLED, p_text
 from reseed.cli.page import MOST_ITEMS, MOST_ROWS, NONE, Page, code, percent, points, words
-from reseed.cli.report_changes import add_audit, add_changes, add_flips
+from reseed.cli.report_changes import add_audit, add_changes, add_flips, lacking
 from reseed.evaluate.percent import NOT_AVAILABLE
 from reseed.figures.notice import SYNTHETIC_NOTICE, WEAK_NOTICE
 
@@ -32,7 +32,7 @@ def report_page(report: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
         page.say(f"No comparison, head alone: {words(report['alone'])}.")
     else:
         for row in _rows(report, _HEADLINE):
-            page.say(_verdict(row))
+            page.say(_verdict(row, report))
         if report["not_compared"]:
             page.say(f"Not stored here: {words(report['not_compared'])}.")
     _scores(page, report)
@@ -76,14 +76,14 @@ def _rows(report: Mapping[str, Any], names: Sequence[str]) -> list[Mapping[str, 
     return [found[name] for name in names]
 
 
-def _verdict(row: Mapping[str, Any]) -> str:
+def _verdict(row: Mapping[str, Any], report: Mapping[str, Any]) -> str:
     name = CALLED[row["score"]]
     said = f"**{name[0].upper()}{name[1:]} {percent(row['base'])} → {percent(row['head'])}**"
     difference = row["difference"]
     if difference == NOT_AVAILABLE:
         return f"{said}: no difference is claimed."
     if row.get("p", NOT_AVAILABLE) == NOT_AVAILABLE:
-        why = row.get("reason") or "the single answers of both sides are not stored here"
+        why = row.get("reason") or lacking(report)
         return f"{said}: {points(difference)} points. **Whether that is more than noise cannot be said**: {words(why)}."
     if difference == row["low"] == row["high"] == 0:
         return f"{said}: every answer is the same."

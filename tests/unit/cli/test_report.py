@@ -148,6 +148,28 @@ def test_words_of_others_stay_words() -> None:
     assert code("x" * 500) == f"`…{'x' * 160}`"
 
 
+def test_commands_of_this_project_stay_code() -> None:
+    assert words("run `dvc push` there, *then* `make repro`") == "run `dvc push` there, \\*then\\* `make repro`"
+    assert words("`dvc <b>` `rm -rf` `dvc") == r"\`dvc \<b\>\` \`rm -rf\` \`dvc"
+    assert rendered(words("``dvc push`` \\`dvc push`")).count("<code>dvc push</code>") == 2
+
+
+@pytest.mark.parametrize(("gone", "named"), [((0,), "of base"), ((1,), "of head"), ((0, 1), "of base and of head")])
+def test_the_side_that_lacks_its_answers_is_named(
+    history: History, capsys: pytest.CaptureFixture[str], gone: tuple[int, ...], named: str
+) -> None:
+    run, digests = reef(), []
+    for wrong in (every(run.gold, 5), every(run.gold, 7)):
+        commit_result(history, run.but(wrong=wrong))
+        digests.append(history.digest("data/predictions/patches.csv"))
+    for side in gone:
+        history.object(digests[side]).unlink()
+    text = page(capsys, "--base", "HEAD~1", "--head", "HEAD")
+    assert f"Not known: the single answers {named} are not stored here." in text
+    assert "run `dvc push`" in text
+    assert "both sides" not in text
+
+
 def test_numbers_are_rounded_and_never_to_a_false_zero() -> None:
     assert [points(value) for value in (1.26, -0.04, 0.0004, 0.0, -12.0, "n/a")] == [
         "+1.3",
