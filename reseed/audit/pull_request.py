@@ -36,6 +36,7 @@ def pull_request(
     rungs: Mapping[str, Rung],
     resamples: int,
     seed: int,
+    base_rungs: Mapping[str, Rung] | None = None,
 ) -> dict[str, Any]:
     """Set head beside base.
 
@@ -46,6 +47,7 @@ def pull_request(
         rungs: The audit of head.
         resamples: Of the bootstrap.
         seed: Of the bootstrap.
+        base_rungs: What was audited of base: whether its result is that of its code and parameters.
 
     Returns:
         The report, ready for JSON: scores in percent, differences in percent points. `alone` says why base has no
@@ -93,6 +95,7 @@ def pull_request(
         "code": changed_code(repository, base, head),
         "passed": all(rung.status != FAIL for rung in rungs.values()),
         "rungs": [{"rung": name, **asdict(rung)} for name, rung in rungs.items()],
+        "base_rungs": [{"rung": name, **asdict(rung)} for name, rung in (base_rungs or {}).items()],
     }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from reseed.artifacts.files import write_text
-from reseed.audit.ladder import OPTIONAL, Asked, climb
+from reseed.audit.ladder import LADDER, OPTIONAL, Asked, climb
 from reseed.audit.pull_request import pull_request
 from reseed.audit.revision import HERE, Repository
 from reseed.audit.snapshot import snapshot
@@ -17,6 +17,8 @@ from reseed.errors import ReseedError
 
 # Runs the network again: `audit` does, a page within seconds does not.
 _SLOW: Final = frozenset({"re-derive"})
+# What tells, without data or a run, whether the result of base is that of its own code and parameters.
+_OF_BASE: Final = ("claim", "chain")
 _NOT_ASKED: Final = "not asked for (--derive)"
 
 
@@ -39,10 +41,12 @@ def run(args: argparse.Namespace) -> int:
     base = repository.resolve(args.base)
     head = HERE if args.head is None else repository.resolve(args.head)
     skip = OPTIONAL if args.derive else OPTIONAL | _SLOW
+    with snapshot(repository, base.commit, fetch=False) as state:
+        of_base = climb(state, Asked({}, frozenset(LADDER) - set(_OF_BASE)))
     with snapshot(repository, head.commit or None, fetch=False) as state:
-        report = pull_request(
-            repository, base, head, climb(state, Asked({}, frozenset(skip), _NOT_ASKED)), args.resamples, args.seed
-        )
+        rungs = climb(state, Asked({}, frozenset(skip), _NOT_ASKED))
+        checked = {name: of_base[name] for name in _OF_BASE}
+        report = pull_request(repository, base, head, rungs, args.resamples, args.seed, checked)
         pictures = {} if args.figures is None or out is None else draw(report, state, args.figures, out.parent)
     page = report_page(report, pictures)
     if out is None:

@@ -61,6 +61,13 @@ def _warnings(report: Mapping[str, Any]) -> list[str]:
         lines.append("**The test sets differ**: no difference is claimed; each side is scored on its own test set.")
     elif report["same_test_set"] is None and not report["alone"]:
         lines.append("**Whether both have the same test set cannot be told here**, so no difference is claimed.")
+    if not report["alone"]:
+        lines += [
+            f"**The result of base is not that of its code, parameters and data** (rung {rung['rung']}): "
+            f"{words(rung['reason'])}. Scores may differ by more than what changed."
+            for rung in report["base_rungs"]
+            if rung["status"] == FAIL
+        ]
     for rung in report["rungs"]:
         if rung["rung"] == _LEAKAGE and rung["status"] == FAIL:
             lines.append(f"**The split leaks**: {words(rung['reason'])}.")

@@ -221,6 +221,20 @@ def test_a_leak_is_warned_of_first(history: History, monkeypatch: pytest.MonkeyP
     assert "> - The split may leak: 4 pairs of neighbours of one sequence." in report_page(seen | {"rungs": [near]}, {})
 
 
+def test_a_base_whose_result_is_of_other_code_is_warned_of(
+    history: History, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two_sides(history, reef(), reef())
+    seen = report_of(monkeypatch)
+    assert [rung["rung"] for rung in seen["base_rungs"]] == ["claim", "chain"]
+    # The fixture has a lock file and no dvc.yaml, so its chain cannot hold.
+    said = "> - **The result of base is not that of its code, parameters and data** (rung chain): "
+    assert said in page(capsys, "--base", "HEAD~1", "--head", "HEAD")
+    sound = [rung | {"status": PASS} for rung in seen["base_rungs"]]
+    assert "The result of base" not in report_page(seen | {"base_rungs": sound}, {})
+    assert "The result of base" not in report_page(seen | {"alone": "HEAD~1 has no result"}, {})
+
+
 def test_it_comes_out_fast_enough_to_wait_for() -> None:
     """Nothing that trains is loaded."""
     done = "import sys, reseed.cli.report; sys.exit('torch' in sys.modules)"
