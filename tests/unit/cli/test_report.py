@@ -51,6 +51,7 @@ def test_an_improvement_stands_out_of_the_noise(history: History, capsys: pytest
         text,
     )
     assert "| frame accuracy | 91.7 % | 100.0 % | +8.3 |" in text
+    assert text.count("rounded separately") == 1
     assert "2: 2 now right, 0 now wrong." in text
     assert "| `reef/g0/f0.jpg` | Deploy | No-Deploy | No-Deploy | ✅ now right |" in text
     assert "**Parameters**: none" in text
