@@ -51,7 +51,8 @@ def pull_request(
 
     Returns:
         The report, ready for JSON: scores in percent, differences in percent points. `alone` says why base has no
-        result; `not_compared` why nothing is tested, and `lacking` which sides lack their single answers. `same_test_set` is None where that cannot be known.
+        result; `not_compared` why nothing is tested, and `lacking` which sides lack their single answers.
+        `same_test_set` is None where that cannot be known.
 
     Raises:
         ReseedError: If head has no result.
