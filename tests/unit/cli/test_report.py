@@ -198,6 +198,7 @@ def large(found: dict[str, Any]) -> dict[str, Any]:
     rung = {"rung": "chain", "status": FAIL, "reason": long, "findings": (long,) * 500, "notes": (long,) * 500}
     return found | {
         "rungs": [rung] * 7,
+        "base_rungs": [rung] * 2,
         "sites": [{"site": f"{long}{n}", "base": side, "head": side, "difference": 0.0} for n in range(900)],
         "flips": [{"frame_id": f"{long}{n}", "gold": "Deploy", "first": 0, "second": 1} for n in range(900)],
         "params": [{"key": long, "old": long, "new": long, "same_on_both": False}] * 900,
