@@ -25,10 +25,12 @@ class Asked:
     Args:
         claims: Score key -> value as it was written, percent.
         skip: Names of rungs that are not wanted.
+        left_out: Why one of these was not climbed, in words.
     """
 
     claims: Mapping[str, str]
     skip: frozenset[str]
+    left_out: str = "left out (--skip)"
 
 
 def climb(snapshot: Snapshot, asked: Asked) -> dict[str, Rung]:
@@ -92,7 +94,7 @@ def _number(text: str) -> Decimal | None:
 
 def _checked(name: str, rung: Callable[[Snapshot, Asked], Rung], snapshot: Snapshot, asked: Asked) -> Rung:
     if name in asked.skip:
-        return Rung(NOT_CHECKED, f"not asked for{' (--rerun)' if name in OPTIONAL else ''}")
+        return Rung(NOT_CHECKED, "not asked for (--rerun)" if name in OPTIONAL else asked.left_out)
     try:
         return rung(snapshot, asked)
     except TableError as error:  # of another version of the project perhaps; its own code tells in rung recompute

@@ -36,6 +36,7 @@ def pull_request(
     rungs: Mapping[str, Rung],
     resamples: int,
     seed: int,
+    base_rungs: Mapping[str, Rung] | None = None,
 ) -> dict[str, Any]:
     """Set head beside base.
 
@@ -46,10 +47,12 @@ def pull_request(
         rungs: The audit of head.
         resamples: Of the bootstrap.
         seed: Of the bootstrap.
+        base_rungs: What was audited of base: whether its result is that of its code and parameters.
 
     Returns:
         The report, ready for JSON: scores in percent, differences in percent points. `alone` says why base has no
-        result; `not_compared` why nothing is tested. `same_test_set` is None where that cannot be known.
+        result; `not_compared` why nothing is tested, and `lacking` which sides lack their single answers.
+        `same_test_set` is None where that cannot be known.
 
     Raises:
         ReseedError: If head has no result.
@@ -59,7 +62,7 @@ def pull_request(
         old, alone = read_record(repository, base), ""
     except ReseedError as error:
         old, alone = None, str(error)
-    found, untested = (None, alone) if old is None else _compared(repository, base, head, resamples, seed)
+    found, lacking = (None, {}) if old is None else _compared(repository, base, head, resamples, seed)
     same = None if old is None else _same_test_set(old, new, found)
     return {
         "base": asdict(base),
@@ -67,7 +70,8 @@ def pull_request(
         "synthetic": any(record.synthetic for record in (old, new) if record),
         "weak": any(record.weak for record in (old, new) if record),
         "alone": alone,
-        "not_compared": untested,
+        "not_compared": alone or "; ".join(dict.fromkeys(lacking.values())),
+        "lacking": list(lacking),
         "same_test_set": same,
         "test_set": {
             "base": None if old is None else _test_set(old),
@@ -92,18 +96,21 @@ def pull_request(
         "code": changed_code(repository, base, head),
         "passed": all(rung.status != FAIL for rung in rungs.values()),
         "rungs": [{"rung": name, **asdict(rung)} for name, rung in rungs.items()],
+        "base_rungs": [{"rung": name, **asdict(rung)} for name, rung in (base_rungs or {}).items()],
     }
 
 
 def _compared(
     repository: Repository, base: Revision, head: Revision, resamples: int, seed: int
-) -> tuple[dict[str, Any] | None, str]:
-    """Return the comparison by single answers, or why there is none."""
-    try:
-        runs = [read_run(repository, revision) for revision in (base, head)]
-    except ReseedError as error:
-        return None, str(error)
-    return compare(repository, runs[:1], runs[1:], resamples, seed), ""
+) -> tuple[dict[str, Any] | None, dict[str, str]]:
+    """Return the comparison by single answers, or none and why each side that lacks them does."""
+    runs, lacking = [], {}
+    for side, revision in (("base", base), ("head", head)):
+        try:
+            runs.append(read_run(repository, revision))
+        except ReseedError as error:
+            lacking[side] = str(error)
+    return None if lacking else compare(repository, runs[:1], runs[1:], resamples, seed), lacking
 
 
 def _same_test_set(old: Record, new: Record, found: Mapping[str, Any] | None) -> bool | None:

@@ -157,8 +157,9 @@ def _text(report: Mapping[str, Any], shown: int) -> list[str]:
     named = zip(report["tables"], report["only"], strict=True)
     order = report["confusion"]["order"]
     a, b = report["tables"]
+    same = report["agreeing"]
     return [
-        f"{report['n']:,} items in both, matched by {', '.join(report['key'])}; {report['agreeing']:,} with one label",
+        f"{report['n']:,} items in both, matched by {', '.join(report['key'])}; {same:,} with the same label",
         *(_only(where, only) for where, only in named),
         "",
         *aligned(("", "", "95 % interval"), rows),

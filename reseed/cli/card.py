@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(page)
     else:
         write_text(args.out, page)
-        sys.stderr.write(f"{args.out}: the card of {revision}\n")
+        sys.stderr.write(f"{args.out}: the card of {revision if revision.commit else 'the workspace'}\n")
     return 0
 
 

@@ -8,7 +8,18 @@ from typing import Any, Final
 from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.audit.record import Record
 from reseed.classes import CLASSES, DECISIONS
-from reseed.cli.card_words import BEFORE_USE, CEILING, ETHICS, FACTORS, INTERVAL_LIMIT, METRICS, RECORDED, USES, WHAT
+from reseed.cli.card_words import (
+    BEFORE_USE,
+    CEILING,
+    CEILING_MEANS,
+    ETHICS,
+    FACTORS,
+    INTERVAL_LIMIT,
+    METRICS,
+    RECORDED,
+    USES,
+    WHAT,
+)
 from reseed.cli.page import MOST_ROWS, NONE, Page, code, percent, words
 from reseed.evaluate.percent import NOT_AVAILABLE, class_key
 from reseed.evaluate.scoring import FRAME, PATCH
@@ -48,8 +59,11 @@ class Card:
 def card_page(card: Card) -> str:
     """Return the card as Markdown; the same result gives the same bytes."""
     page = Page()
-    page.title(f"Model card: may a coral device be dropped here? {words(str(card.record.revision))}", 1)
+    page.title("Model card: may a coral device be dropped here?", 1)
     record = card.record
+    page.say(
+        f"Revision: {words(str(record.revision))}" if record.revision.commit else "Of the workspace, not committed"
+    )
     page.warn(
         [f"**{SYNTHETIC_NOTICE}**: every score below is of rendered frames."] * record.synthetic
         + [f"**{WEAK_NOTICE}.**"] * record.weak
@@ -70,6 +84,7 @@ def _details(page: Page, card: Card) -> None:
             ["network", code(str(model.get("backbone") or params.get("backbone")))],
             ["sha256 of `models/model.pt`", code(str(model["sha256"])) if "sha256" in model else NONE],
             ["input", f"{width_px} x {height_px} px RGB"],
+            ["patch", _patch_row(model, card.record.params)],
             ["start weights", code(str((model.get("pretrained") or params).get("weights")))],
             ["loss, sampler", f"{code(str(params.get('loss')))}, {code(str(params.get('sampler')))}"],
             ["best epoch", str(model.get("best_epoch", NONE))],
@@ -80,6 +95,15 @@ def _details(page: Page, card: Card) -> None:
         numbers=False,
     )
     page.say(RECORDED)
+
+
+def _patch_row(model: Mapping[str, Any], params: Mapping[str, Any]) -> str:
+    """Return what a patch was: its edge on the stored frame and for the network, and how one became the other."""
+    cut = model.get("geometry") or {}
+    asked = params.get("extract") or {}
+    edges = [cut.get(f"{name}_px", asked.get(name, NONE)) for name in ("patch_size", "input_size")]
+    rules = [f"{name}: {words(str(cut.get(name, NONE)))}" for name in ("resize", "decode")]
+    return "; ".join([f"{edges[0]} stored px to an edge (target), shown to the network as {edges[1]} px", *rules])
 
 
 def _use(page: Page, card: Card) -> None:
@@ -191,9 +215,16 @@ def _analyses(page: Page, card: Card) -> None:
         ],
     )
     ceiling = record.details.get("human_ceiling")
-    for entry in ceiling.get(PATCH, []) if isinstance(ceiling, dict) else []:
-        score = percent(entry["human"]["macro_f1"])
-        page.say(CEILING.format(name=code(str(entry["annotator"])), n=entry["n"], score=score))
+    people = [
+        CEILING.format(
+            name=code(str(entry["annotator"])), n=entry["n"], items=items, score=percent(entry["human"]["macro_f1"])
+        )
+        for task, items in ((PATCH, "patches"), (FRAME, "frames"))
+        for entry in (ceiling.get(task, []) if isinstance(ceiling, dict) else [])
+    ]
+    page.items(people, MOST_ROWS)
+    if people:
+        page.say(CEILING_MEANS)
 
 
 def _ethics(page: Page, card: Card) -> None:
@@ -217,9 +248,13 @@ def _limits(card: Card) -> list[str]:
     limits += ["No frame has a reference decision, so the decisions are not scored."] * (
         record.metrics[FRAME]["n"] == 0
     )
-    limits += [words(str(note)) + "." for note in card.statement.get("notes") or []]
+    limits += [words(_capital(str(note))) + "." for note in card.statement.get("notes") or []]
     limits.append(BEFORE_USE)
     return limits
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _score(value: Any) -> str:

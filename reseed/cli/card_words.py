@@ -29,10 +29,8 @@ METRICS: Final = (
     "(precision), and of those that deserve it, how many get one (recall). 95 % intervals: cluster bootstrap over "
     "whole groups of the split."
 )
-CEILING: Final = (
-    "Annotator {name}, scored like the network on {n:,} of these patches: macro F1 {score}. No score means much above"
-    " what people agree on."
-)
+CEILING: Final = "Annotator {name}, scored like the network on {n:,} of these {items}: macro F1 {score}."
+CEILING_MEANS: Final = "No score means much above what people agree on."
 ETHICS: Final = (
     "A wrong Deploy drops a device on sand, algae or living coral: it wastes what was bred for it and can harm what "
     "lives there. A missed Deploy leaves a place without help. The two cost differently; `evaluate.cost_false_deploy`"

@@ -1,7 +1,6 @@
 """`python -m reseed drift [REV]`: is the committed result that of the committed code, parameters and data?"""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +11,7 @@ from reseed.audit.ladder import LADDER, Asked, climb
 from reseed.audit.revision import Repository
 from reseed.audit.rungs import PASS, Rung
 from reseed.audit.snapshot import snapshot
-from reseed.cli.asking import not_negative
+from reseed.cli.asking import not_negative, show
 from reseed.cli.tables import aligned
 from reseed.errors import ReseedError
 
@@ -50,11 +49,12 @@ def run(args: argparse.Namespace) -> int:
         raise ReseedError(f"{METRICS}: no run here to hold against {args.revision}; `dvc repro` makes one")
     with snapshot(Repository(Path()), args.revision, fetch=False) as state:
         rungs = climb(state, Asked({}, frozenset(LADDER) - _RUNGS))
-        committed = state.tree / METRICS
-        tolerance = Tolerance(args.patch_points, args.frames)
-        drifts = metric_drift(_metrics(committed), _metrics(workspace), tolerance) if committed.is_file() else []
+        here = _metrics(workspace)
+        there = _metrics(state.tree / METRICS) if (state.tree / METRICS).is_file() else {}
+        drifts = metric_drift(there, here, Tolerance(args.patch_points, args.frames)) if there else []
     checked = {name: rungs[name] for name in LADDER if name in _RUNGS}
-    sys.stdout.write("\n".join(_lines(state.name, checked, drifts)) + "\n")
+    report = {"synthetic": any(_rendered(scores) for scores in (there, here))}
+    show(report, lambda _: _lines(state.name, checked, drifts), as_json=False)
     return int(any(rung.status != PASS for rung in checked.values()) or not all(each.within for each in drifts))
 
 
@@ -63,6 +63,11 @@ def _metrics(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ReseedError(f"{path}: holds {type(value).__name__}, expected the scores of a run")
     return value
+
+
+def _rendered(metrics: dict[str, Any]) -> bool:
+    data = metrics.get("data")
+    return isinstance(data, dict) and bool(data.get("synthetic"))
 
 
 def _lines(name: str, rungs: dict[str, Rung], drifts: list[Drift]) -> list[str]:

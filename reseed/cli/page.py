@@ -13,15 +13,18 @@ MOST_ROWS: Final = 20
 MOST_ITEMS: Final = 10
 _LONGEST_NAME: Final = 160
 _LONGEST_TEXT: Final = 300
+# What messages of this project tell people to run: of letters that are no markup, so it may stay a code span.
+_COMMAND: Final = re.compile(r"\\`((?:dvc|make|python -m reseed)(?: [A-Za-z0-9./=-]+)*)\\`")
 _MARKUP: Final = re.compile(r"([\\`*_\[\]<>#~$])")
 
 
 def words(text: str) -> str:
-    """Return a text as it shows itself: no markup, no mention of a user, one line, at most 300 characters."""
+    """Return a text as it shows itself: no markup but our commands, no mention, one line, at most 300 characters."""
     one_line = " ".join(text.split())
     cut = one_line if len(one_line) <= _LONGEST_TEXT else f"{one_line[:_LONGEST_TEXT]}…"
     # A mention needs the sign directly before the name.
-    return _MARKUP.sub(r"\\\1", cut.replace("&", "&amp;")).replace("@", "@\u200b")
+    escaped = _MARKUP.sub(r"\\\1", cut.replace("&", "&amp;")).replace("@", "@\u200b")
+    return _COMMAND.sub(r"`\1`", escaped)
 
 
 def code(text: str) -> str:

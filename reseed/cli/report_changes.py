@@ -7,6 +7,8 @@ from reseed.audit.rungs import FAIL, NOT_CHECKED, PASS
 from reseed.cli.page import MOST_ITEMS, MOST_ROWS, NONE, Page, code, words
 
 _MOST_FINDINGS: Final = 3
+# The widest rows of the page: with these and no more it fits into a comment, however much changed.
+_MOST_PARAMS: Final = 36
 _SIGN: Final = {PASS: "✅ PASS", FAIL: "❌ FAIL", NOT_CHECKED: "⚪ NOT CHECKED"}
 
 
@@ -14,7 +16,7 @@ def add_flips(page: Page, report: Mapping[str, Any]) -> None:
     """Add the frames that base and head decide differently, those now wrong first."""
     page.title("Frames whose decision flipped")
     if report["flips"] is None:
-        page.say("Not known: the single answers of both sides are not stored here.")
+        page.say(f"Not known: {lacking(report)}.")
         return
     if report["same_test_set"] is False:
         page.say("Not listed: the test sets differ.")
@@ -39,6 +41,11 @@ def add_flips(page: Page, report: Mapping[str, Any]) -> None:
         page.say(f"… and {len(flips) - MOST_ROWS:,} more (`python -m reseed compare --json` lists all).")
 
 
+def lacking(report: Mapping[str, Any]) -> str:
+    """Return whose single answers are missing."""
+    return f"the single answers of {' and of '.join(report['lacking'])} are not stored here"
+
+
 def decision(deploys: int) -> str:
     """Return the decision of one run, given how many runs decide Deploy."""
     return "Deploy" if deploys else "No-Deploy"
@@ -56,9 +63,9 @@ def add_changes(page: Page, report: Mapping[str, Any]) -> None:
     page.title("What changed")
     changes = [[code(row["key"]), code(row["old"]), code(row["new"])] for row in report["params"]]
     page.say("**Parameters**" if changes else "**Parameters**: none")
-    page.table(("key", "base", "head"), changes[: 2 * MOST_ROWS], numbers=False)
-    if len(changes) > 2 * MOST_ROWS:
-        page.say(f"… and {len(changes) - 2 * MOST_ROWS:,} more.")
+    page.table(("key", "base", "head"), changes[:_MOST_PARAMS], numbers=False)
+    if len(changes) > _MOST_PARAMS:
+        page.say(f"… and {len(changes) - _MOST_PARAMS:,} more.")
     data = _data(report)
     page.say("**Data**" if data else "**Data**: none")
     page.items(data, MOST_ITEMS)

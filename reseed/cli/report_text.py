@@ -6,7 +6,7 @@ from typing import Any, Final
 from reseed.audit.rungs import FAIL
 from reseed.cli.comparison_text import CALLED, p_text
 from reseed.cli.page import MOST_ITEMS, MOST_ROWS, NONE, Page, code, percent, points, words
-from reseed.cli.report_changes import add_audit, add_changes, add_flips
+from reseed.cli.report_changes import add_audit, add_changes, add_flips, lacking
 from reseed.evaluate.percent import NOT_AVAILABLE
 from reseed.figures.notice import SYNTHETIC_NOTICE, WEAK_NOTICE
 
@@ -32,7 +32,7 @@ def report_page(report: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
         page.say(f"No comparison, head alone: {words(report['alone'])}.")
     else:
         for row in _rows(report, _HEADLINE):
-            page.say(_verdict(row))
+            page.say(_verdict(row, report))
         if report["not_compared"]:
             page.say(f"Not stored here: {words(report['not_compared'])}.")
     _scores(page, report)
@@ -61,6 +61,13 @@ def _warnings(report: Mapping[str, Any]) -> list[str]:
         lines.append("**The test sets differ**: no difference is claimed; each side is scored on its own test set.")
     elif report["same_test_set"] is None and not report["alone"]:
         lines.append("**Whether both have the same test set cannot be told here**, so no difference is claimed.")
+    if not report["alone"]:
+        lines += [
+            f"**The result of base is not that of its code, parameters and data** (rung {rung['rung']}): "
+            f"{words(rung['reason'])}. Scores may differ by more than what changed."
+            for rung in report["base_rungs"]
+            if rung["status"] == FAIL
+        ]
     for rung in report["rungs"]:
         if rung["rung"] == _LEAKAGE and rung["status"] == FAIL:
             lines.append(f"**The split leaks**: {words(rung['reason'])}.")
@@ -76,14 +83,14 @@ def _rows(report: Mapping[str, Any], names: Sequence[str]) -> list[Mapping[str, 
     return [found[name] for name in names]
 
 
-def _verdict(row: Mapping[str, Any]) -> str:
+def _verdict(row: Mapping[str, Any], report: Mapping[str, Any]) -> str:
     name = CALLED[row["score"]]
     said = f"**{name[0].upper()}{name[1:]} {percent(row['base'])} → {percent(row['head'])}**"
     difference = row["difference"]
     if difference == NOT_AVAILABLE:
         return f"{said}: no difference is claimed."
     if row.get("p", NOT_AVAILABLE) == NOT_AVAILABLE:
-        why = row.get("reason") or "the single answers of both sides are not stored here"
+        why = row.get("reason") or lacking(report)
         return f"{said}: {points(difference)} points. **Whether that is more than noise cannot be said**: {words(why)}."
     if difference == row["low"] == row["high"] == 0:
         return f"{said}: every answer is the same."
@@ -119,7 +126,8 @@ def _scores(page: Page, report: Mapping[str, Any]) -> None:
                 for row in rows
             ],
         )
-    page.say(f"Test set of head: {test['patches']:,} labelled patches, {test['frames']:,} labelled frames.")
+    rounded = "" if report["alone"] else " Scores and changes are rounded separately."
+    page.say(f"Test set of head: {test['patches']:,} labelled patches, {test['frames']:,} labelled frames.{rounded}")
     differences = report["test_set"]["differences"]
     page.items([f"{name.replace('_', ' ').replace('of a', 'of base').replace('of b', 'of head')}: {n:,}"
                 for name, n in differences.items()], MOST_ITEMS)  # fmt: skip

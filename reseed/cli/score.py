@@ -9,6 +9,7 @@ import numpy as np
 
 from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.audit.origin import speaks_of_rendered
+from reseed.classes import CORAL, match_class
 from reseed.cli.asking import add_bootstrap, add_json, add_tables, parse_wanted, read_table, show
 from reseed.cli.tables import aligned, confusion_rows, interval_text, percent_text
 from reseed.errors import TableError
@@ -33,6 +34,10 @@ from reseed.evaluate.scoring import FRAME, NAMES, PATCH, as_intervals, as_metric
 from reseed.field.delimited import TextTable
 
 FRAME_ID: Final = "frame_id"
+# What a key of patches has and a key of whole frames has not.
+_PLACES: Final = ("patch_id", "row", "col", "column", "x0", "y0")
+# Before the path of a splits.csv that lies beside a table.
+_BESIDE: Final = "group of "
 _CALLED: Final = {
     "macro_f1": "macro F1",
     "accuracy": "accuracy",
@@ -47,7 +52,12 @@ _CALLED: Final = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_tables(parser, "PREDICTIONS.csv", "GOLD.csv")
-    parser.add_argument("--task", choices=(PATCH, FRAME), default=PATCH, help="three classes, or Deploy and No-Deploy")
+    parser.add_argument(
+        "--task",
+        choices=(PATCH, FRAME),
+        help="three classes, or Deploy and No-Deploy (default: frame where the key has no place on a frame, such as "
+        "row or x0, and no table says Coral; else patch)",
+    )
     parser.add_argument("--predicted", metavar="COL", help=f"answer in PREDICTIONS (default: {', '.join(PREDICTED)})")
     parser.add_argument("--gold", metavar="COL", help=f"reference in GOLD (default: {', '.join(GOLD)})")
     parser.add_argument("--group", metavar="COL", help=f"clusters of the intervals (default: {', '.join(GROUPS)})")
@@ -67,18 +77,13 @@ def run(args: argparse.Namespace) -> int:
     tables = [read_table(args.first), read_table(args.second)]
     wanted = parse_wanted(args.where, tables)
     predictions, gold = (keep(table, wanted) for table in tables)
-    names = NAMES[args.task]
     key = choose_key(predictions, gold, args.key)
-    answers = read_items(
-        predictions,
-        key,
-        choose_column(predictions, args.predicted, PREDICTED, "answers", "--predicted"),
-        names,
-        may_be_empty=False,
-    )
-    references = read_items(
-        gold, key, choose_column(gold, args.gold, GOLD, "reference labels", "--gold"), names, may_be_empty=True
-    )
+    answer = choose_column(predictions, args.predicted, PREDICTED, "answers", "--predicted")
+    reference = choose_column(gold, args.gold, GOLD, "reference labels", "--gold")
+    task, why = _task(args.task, key, ((predictions, answer), (gold, reference)))
+    names = NAMES[task]
+    answers = read_items(predictions, key, answer, names, may_be_empty=False)
+    references = read_items(gold, key, reference, names, may_be_empty=True)
     require_no_problem(
         [
             *answers.problems,
@@ -90,15 +95,16 @@ def run(args: argparse.Namespace) -> int:
     pairs = _pairs(answers, references)
     clusters, group = _clusters(pairs, (predictions, gold), args.group)
     result = score_task(
-        args.task,
-        np.asarray([names.index(reference.label) for _, reference in pairs], dtype=np.int64),
-        np.asarray([names.index(answer.label) for answer, _ in pairs], dtype=np.int64),
+        task,
+        np.asarray([names.index(labelled.label) for _, labelled in pairs], dtype=np.int64),
+        np.asarray([names.index(said.label) for said, _ in pairs], dtype=np.int64),
         clusters,
         args.resamples,
         args.seed,
     )
     report = {
-        "task": args.task,
+        "task": task,
+        "task_because": why,
         "synthetic": speaks_of_rendered((predictions, gold), [item for pair in pairs for item in pair], Path()),
         "key": list(key),
         "predicted": answers.label,
@@ -107,12 +113,25 @@ def run(args: argparse.Namespace) -> int:
         "where": [f"{name}={value}" for name, value in wanted],
         "unlabelled": len(references.items) - len(pairs),
         "units": "scores in percent",
-        args.task: as_metrics(result),
+        task: as_metrics(result),
         "intervals": as_intervals(result.intervals),
         "confusion": {"rows": "gold", "columns": "predicted", "order": names, "counts": result.confusion.tolist()},
     }
     show(report, _text, as_json=args.json)
     return 0
+
+
+def _task(asked: str | None, key: Sequence[str], columns: Sequence[tuple[TextTable, str]]) -> tuple[str, str]:
+    """Return what is scored, and why: as asked, else by what the key names and whether anything is called Coral."""
+    if asked is not None:
+        return asked, "as asked with --task"
+    placed = [name for name in key if name in _PLACES]
+    if placed:
+        return PATCH, f"the key names a place on a frame ({', '.join(placed)})"
+    for table, column in columns:
+        if any(match_class(row.cells[column]) == CORAL for row in table.rows):
+            return PATCH, f"{table.where} says Coral in {column}"
+    return FRAME, f"{', '.join(key)} names no place on a frame and neither table says Coral"
 
 
 def _pairs(answers: Items, references: Items) -> list[tuple[Item, Item]]:
@@ -145,7 +164,7 @@ def _groups_beside(pairs: Sequence[tuple[Item, Item]], tables: Sequence[TextTabl
                 splits = SPLITS_TABLE.read(path)
                 group_of = dict(zip(splits["frame_id"], splits["group"], strict=True))
                 if all(key in group_of for key in keys):
-                    return [group_of[key] for key in keys], f"group of {path}"
+                    return [group_of[key] for key in keys], f"{_BESIDE}{path}"
     return None
 
 
@@ -167,6 +186,7 @@ def _text(report: Mapping[str, Any]) -> list[str]:
     order = report["confusion"]["order"]
     return [
         f"{scores['n']:,} {items}{left_out}",
+        f"scored as {items}: {report['task_because']}",
         f"matched by {', '.join(report['key'])}; `{report['predicted']}` against `{report['gold']}`"
         + (f"; where {' and '.join(report['where'])}" if report["where"] else ""),
         "",
@@ -187,5 +207,7 @@ def _about_intervals(report: Mapping[str, Any]) -> str:
         )
     reasons = in_order({(interval["reason"],) for interval in report["intervals"].values() if "reason" in interval})
     clusters = max(interval["clusters"] for interval in report["intervals"].values())
-    over = f"cluster bootstrap over {clusters} values of `{report['group']}`"
+    named = report["group"]
+    column = f"values of `{named}`" if not named.startswith(_BESIDE) else f"groups of `{named.removeprefix(_BESIDE)}`"
+    over = f"cluster bootstrap over {clusters} {column}"
     return f"{over}; n/a: {'; '.join(reason for (reason,) in reasons)}" if reasons else over

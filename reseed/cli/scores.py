@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from reseed.artifacts.files import read_json
 from reseed.classes import CLASSES, DECISIONS
+from reseed.cli.asking import add_json, show
 from reseed.errors import ReseedError
 from reseed.figures.notice import SYNTHETIC_NOTICE, WEAK_NOTICE
 
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", nargs="?", default=".", type=Path, help="where the run lies, such as runs/reefscan; default: here"
     )
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,13 +47,17 @@ def run(args: argparse.Namespace) -> int:
     folder: Path = args.folder
     metrics, details = _read(folder / _METRICS), _read(folder / _DETAILS)
     try:
+        marks = {"synthetic": bool(metrics["data"]["synthetic"]), "weak": _weak(details)}
         text = table(metrics, details, folder / _FIGURES)
     except (KeyError, TypeError) as error:
         raise ReseedError(
             f"{folder / _METRICS} and {folder / _DETAILS} do not hold the scores of one run ({error!r} is missing); "
             "`dvc repro -f evaluate` writes both anew"
         ) from error
-    sys.stdout.write(text)
+    if args.json:
+        show(marks | {"units": "scores in percent"} | metrics, lambda _: [], as_json=True)
+    else:
+        sys.stdout.write(text)
     return 0
 
 
@@ -64,7 +70,7 @@ def table(metrics: dict[str, Any], details: dict[str, Any], figures: Path) -> st
         figures: Folder of the pictures.
     """
     patch, frame, data = metrics["patch"], metrics["frame"], metrics["data"]
-    weak = "weak" in [details["patch"][split].get("labels") for split in ("val", "test")]
+    weak = _weak(details)
     marks = [f"*** {SYNTHETIC_NOTICE} ***"] * bool(data["synthetic"]) + [f"*** {WEAK_NOTICE} ***"] * weak
     lines = [*marks, ""] if marks else []
     lines += [f"Test patches: {patch['n']:,} labelled", *_task("patch", patch, details, _PATCH)]
@@ -83,6 +89,11 @@ def table(metrics: dict[str, Any], details: dict[str, Any], figures: Path) -> st
     lines += [f"Pictures  {figures}", f"Details   {figures.parents[1] / _DETAILS}"]
     lines += ["", *marks] if marks else []
     return "\n".join(lines) + "\n"
+
+
+def _weak(details: dict[str, Any]) -> bool:
+    """Return whether patches are scored against the label of their whole frame."""
+    return "weak" in [details["patch"][split].get("labels") for split in ("val", "test")]
 
 
 def _task(task: str, scores: dict[str, Any], details: dict[str, Any], names: dict[str, str]) -> list[str]:

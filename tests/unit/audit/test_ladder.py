@@ -1,8 +1,10 @@
+from typing import Any
+
 import pytest
 
 from reseed.audit.chain import _keys, _same, _value
 from reseed.audit.imports import closure
-from reseed.audit.ladder import _says, flat_scores, read_claims
+from reseed.audit.ladder import LADDER, Asked, _says, climb, flat_scores, read_claims
 from reseed.audit.rungs import FAIL, NOT_CHECKED, PASS, judged
 from reseed.errors import ReseedError
 
@@ -75,3 +77,13 @@ def test_the_closure_follows_every_form_of_import(tmp_path) -> None:
     (tmp_path / "reseed/errors.py").write_text("def (")
     with pytest.raises(ReseedError, match=r"reseed/errors\.py"):
         closure("stages.train", tmp_path)
+
+
+def test_a_rung_that_was_skipped_says_how_it_came_to_that() -> None:
+    nothing: Any = None  # no rung looks at it
+    rungs = climb(nothing, Asked({}, frozenset(LADDER)))
+    assert rungs["re-derive"].reason == "left out (--skip)"
+    assert rungs["rerun"].reason == "not asked for (--rerun)"
+    assert climb(nothing, Asked({}, frozenset(LADDER), "not asked for (--derive)"))["re-derive"].reason == (
+        "not asked for (--derive)"
+    )

@@ -113,6 +113,7 @@ def test_without_stored_answers_the_digests_say_whether_the_test_set_is_the_same
     commits = [history.git("rev-parse", name) for name in ("HEAD~1", "HEAD")]
     found = report(history, *(_with_patch_tables(history, commit) for commit in commits))
     assert PATCHES in found["not_compared"]
+    assert found["lacking"] == ["base"]
     assert found["same_test_set"] is (True if same else None)
     patch = row(found, "patch.macro_f1")
     assert patch["difference"] == (round(100 - patch["base"], 4) if same else "n/a")

@@ -72,7 +72,7 @@ def test_items_of_one_only_are_never_agreement(capsys: pytest.CaptureFixture[str
     assert found["only"] == [["f0.jpg 0 0", "f0.jpg 0 1"], ["f2.jpg 0 0", "f2.jpg 0 1", "f3.jpg 0 0"]]
     assert main(["agree", "a.csv", "b.csv"]) == 0
     out = capsys.readouterr().out
-    assert "2 items in both, matched by frame, row, col; 2 with one label" in out
+    assert "2 items in both, matched by frame, row, col; 2 with the same label" in out
     assert "only in b.csv: 3, counted neither way: f2.jpg 0 0, f2.jpg 0 1, f3.jpg 0 0" in out
     assert "Nothing to look at again" in out
     assert re.search(r"Cohen's kappa +n/a", out)  # both say Coral of everything: chance is 1

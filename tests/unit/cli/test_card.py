@@ -1,15 +1,21 @@
 """`python -m reseed card`, on revisions written by hand."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reseed.artifacts.files import write_text
+from reseed.audit.record import read_record
+from reseed.audit.revision import HERE, Repository
+from reseed.cli.card_text import Card, card_page
 from reseed.cli.main import main
 from reseed.figures.notice import SYNTHETIC_NOTICE
 from tests.unit.audit.history import History, every, reef
 from tests.unit.audit.results import commit_result
 
+# Task, items and macro F1 of the second annotator.
+_SECOND = [("patch", 428, 97.5557), ("frame", 16, 91.2)]
 # Of Mitchell et al. 2019, in their order.
 HEADINGS = [
     "Model details",
@@ -37,6 +43,8 @@ def test_the_card_has_the_scores_their_doubt_and_the_usual_headings(history: His
     text = Path("MODEL_CARD.md").read_text()
     assert [line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")] == HEADINGS
     assert "WARNING" not in text
+    assert text.split("\n\n")[0] == "# Model card: may a coral device be dropped here?"
+    assert text.split("\n\n")[1].startswith("Revision: HEAD (")
     row = next(line for line in text.splitlines() if line.startswith("| patch macro F1 |"))
     _, _, score, interval, n, _ = (cell.strip() for cell in row.split("|"))
     low, _, high = interval.split()
@@ -56,10 +64,40 @@ def test_rendered_frames_are_said_first_and_missing_objects_where_they_miss(
     commit_result(history, reef().but(synthetic=True))
     assert main(["card", "--out", "-"]) == 0
     text = capsys.readouterr().out
-    assert text.split("\n\n")[1].startswith(f"> [!WARNING]\n> - **{SYNTHETIC_NOTICE}**")
+    assert text.split("\n\n")[1] == "Of the workspace, not committed"
+    assert text.split("\n\n")[2].startswith(f"> [!WARNING]\n> - **{SYNTHETIC_NOTICE}**")
     assert "Rendered frames: no score here says anything of a field." in text
     assert "No data statement: workspace has no" in text
     assert not Path("MODEL_CARD.md").exists()
+
+
+def test_it_says_what_a_patch_was_and_how_people_score(history: History, capsys: pytest.CaptureFixture[str]) -> None:
+    commit_result(history, reef())
+    assert main(["card"]) == 0
+    assert capsys.readouterr().err == "MODEL_CARD.md: the card of the workspace\n"
+    record = read_record(Repository(Path()), HERE)
+    people = {task: [{"annotator": "B", "n": n, "human": {"macro_f1": score}}] for task, n, score in _SECOND}
+    cut = {"patch_size_px": 800, "input_size_px": 256, "resize": "bicubic", "decode": "RGB"}
+    text = card_page(
+        Card(
+            replace(record, details=record.details | {"human_ceiling": people}),
+            {"geometry": cut},
+            {
+                "notes": ["alpha is old"],
+                "sources": [],
+                "annotator": "A",
+                "quarantined": {},
+                "patches": [],
+                "frames": [],
+            },
+            "",
+        )
+    )
+    row = "800 stored px to an edge (target), shown to the network as 256 px; resize: bicubic; decode: RGB"
+    assert f"| patch | {row} |" in [" ".join(line.split()) for line in text.splitlines()]
+    assert "- Annotator `B`, scored like the network on 428 of these patches: macro F1 97.6 %." in text
+    assert "- Annotator `B`, scored like the network on 16 of these frames: macro F1 91.2 %." in text
+    assert "- Alpha is old." in text
 
 
 def test_without_a_result_there_is_no_card(history: History, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from reseed.cli.main import main
+from reseed.figures.notice import SYNTHETIC_NOTICE
 from tests.unit.audit.history import History, reef
 from tests.unit.audit.results import commit_result
 
@@ -23,6 +24,14 @@ def test_a_lock_file_that_does_not_fit_is_drift(history: History, capsys: pytest
     assert "chain  FAIL" in said
     assert "patch.macro_f1" in said
     assert "DRIFTED" not in said
+    assert "SYNTHETIC" not in said
+
+
+def test_scores_of_rendered_frames_are_marked(history: History, capsys: pytest.CaptureFixture[str]) -> None:
+    commit_result(history, reef().but(synthetic=True))
+    assert main(["drift"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == lines[-1] == f"*** {SYNTHETIC_NOTICE} ***"
 
 
 def test_no_run_and_no_revision_are_errors(history: History, capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,6 +51,7 @@ def test_an_improvement_stands_out_of_the_noise(history: History, capsys: pytest
         text,
     )
     assert "| frame accuracy | 91.7 % | 100.0 % | +8.3 |" in text
+    assert text.count("rounded separately") == 1
     assert "2: 2 now right, 0 now wrong." in text
     assert "| `reef/g0/f0.jpg` | Deploy | No-Deploy | No-Deploy | ✅ now right |" in text
     assert "**Parameters**: none" in text
@@ -111,8 +112,11 @@ def test_the_page_is_written_whole_or_not_at_all(history: History, capsys: pytes
     assert list(out.parent.iterdir()) == [out]
     assert main(["report", "--base", "nowhere", "--out", str(out)]) == 2
     assert "nowhere: neither a git revision" in capsys.readouterr().err
-    assert main(["report", "--base", "HEAD", "--figures", "pictures"]) == 2
-    assert "--figures needs --out" in capsys.readouterr().err
+    for printed in ([], ["--out", "-"]):
+        assert main(["report", "--base", "HEAD", "--figures", "pictures", *printed]) == 2
+        assert "--figures needs --out" in capsys.readouterr().err
+    assert page(capsys, "--base", "HEAD", "--out", "-").startswith("## What the workspace does")
+    assert not Path("-").exists()
 
 
 def test_pictures_lie_where_the_page_says(history: History, capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,6 +149,28 @@ def test_words_of_others_stay_words() -> None:
     assert code("x" * 500) == f"`…{'x' * 160}`"
 
 
+def test_commands_of_this_project_stay_code() -> None:
+    assert words("run `dvc push` there, *then* `make repro`") == "run `dvc push` there, \\*then\\* `make repro`"
+    assert words("`dvc <b>` `rm -rf` `dvc") == r"\`dvc \<b\>\` \`rm -rf\` \`dvc"
+    assert rendered(words("``dvc push`` \\`dvc push`")).count("<code>dvc push</code>") == 2
+
+
+@pytest.mark.parametrize(("gone", "named"), [((0,), "of base"), ((1,), "of head"), ((0, 1), "of base and of head")])
+def test_the_side_that_lacks_its_answers_is_named(
+    history: History, capsys: pytest.CaptureFixture[str], gone: tuple[int, ...], named: str
+) -> None:
+    run, digests = reef(), []
+    for wrong in (every(run.gold, 5), every(run.gold, 7)):
+        commit_result(history, run.but(wrong=wrong))
+        digests.append(history.digest("data/predictions/patches.csv"))
+    for side in gone:
+        history.object(digests[side]).unlink()
+    text = page(capsys, "--base", "HEAD~1", "--head", "HEAD")
+    assert f"Not known: the single answers {named} are not stored here." in text
+    assert "run `dvc push`" in text
+    assert "both sides" not in text
+
+
 def test_numbers_are_rounded_and_never_to_a_false_zero() -> None:
     assert [points(value) for value in (1.26, -0.04, 0.0004, 0.0, -12.0, "n/a")] == [
         "+1.3",
@@ -172,6 +198,7 @@ def large(found: dict[str, Any]) -> dict[str, Any]:
     rung = {"rung": "chain", "status": FAIL, "reason": long, "findings": (long,) * 500, "notes": (long,) * 500}
     return found | {
         "rungs": [rung] * 7,
+        "base_rungs": [rung] * 2,
         "sites": [{"site": f"{long}{n}", "base": side, "head": side, "difference": 0.0} for n in range(900)],
         "flips": [{"frame_id": f"{long}{n}", "gold": "Deploy", "first": 0, "second": 1} for n in range(900)],
         "params": [{"key": long, "old": long, "new": long, "same_on_both": False}] * 900,
@@ -194,6 +221,20 @@ def test_a_leak_is_warned_of_first(history: History, monkeypatch: pytest.MonkeyP
     assert "> - **The split leaks**: equal files: a and b." in report_page(seen | {"rungs": [leak]}, {})
     near = leak | {"status": PASS, "reason": "fine", "notes": ("4 pairs of neighbours of one sequence",)}
     assert "> - The split may leak: 4 pairs of neighbours of one sequence." in report_page(seen | {"rungs": [near]}, {})
+
+
+def test_a_base_whose_result_is_of_other_code_is_warned_of(
+    history: History, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two_sides(history, reef(), reef())
+    seen = report_of(monkeypatch)
+    assert [rung["rung"] for rung in seen["base_rungs"]] == ["claim", "chain"]
+    # The fixture has a lock file and no dvc.yaml, so its chain cannot hold.
+    said = "> - **The result of base is not that of its code, parameters and data** (rung chain): "
+    assert said in page(capsys, "--base", "HEAD~1", "--head", "HEAD")
+    sound = [rung | {"status": PASS} for rung in seen["base_rungs"]]
+    assert "The result of base" not in report_page(seen | {"base_rungs": sound}, {})
+    assert "The result of base" not in report_page(seen | {"alone": "HEAD~1 has no result"}, {})
 
 
 def test_it_comes_out_fast_enough_to_wait_for() -> None:

@@ -58,7 +58,7 @@ def test_the_text_is_marked_where_frames_were_rendered(run: Path, capsys: pytest
     assert lines[0] == lines[-1] == f"*** {SYNTHETIC_NOTICE} ***"
     assert "15 patches, 1 without a reference left out" in lines
     assert any(line.split() == ["macro", "F1", "79.19", "%", "n/a"] for line in lines)
-    assert any("over 2 values of `group of data/catalog/splits.csv`; n/a: 2 clusters" in line for line in lines)
+    assert any("over 2 groups of `data/catalog/splits.csv`; n/a: 2 clusters" in line for line in lines)
     Path("data/catalog/splits.csv").rename("elsewhere.csv")
     assert main(["score", PATCHES, PATCHES, "--where", "split=test"]) == 0
     none = "Intervals  none: neither table has a column group or site or sequence, and no splits.csv lies near"
@@ -171,3 +171,30 @@ def test_the_groups_of_the_pipeline_are_found_beside_its_tables(run: Path, capsy
     assert report(capsys, PATCHES, PATCHES, "--where", "split=test")["group"] is None, (
         "of other frames: not these groups"
     )
+
+
+def test_tables_of_whole_frames_are_scored_as_decisions(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_text(run / "decisions.csv", "frame_id,decision\na,Deploy\nb,Deploy\nc,No-Deploy\nd,No-Deploy\n")
+    write_text(run / "frame_labels_A.csv", "frame_id,label\na,Deploy\nb,No Deploy\nc,No Deploy\nd,No Deploy\n")
+    tables = ["decisions.csv", "frame_labels_A.csv"]
+    found = report(capsys, *tables)
+    # Deploy tp 1 fp 1: 2/3; No-Deploy tp 2 fn 1: 4/5; mean of the two 73.3333 %, of three with Coral at 0 48.8889 %.
+    assert (found["task"], found["frame"]["macro_f1"]) == ("frame", 73.3333)
+    assert found["task_because"] == "frame_id names no place on a frame and neither table says Coral"
+    asked = report(capsys, *tables, "--task", "patch")
+    assert (asked["patch"]["macro_f1"], asked["task_because"]) == (48.8889, "as asked with --task")
+    assert main(["score", *tables]) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "4 frames",
+        "scored as frames: frame_id names no place on a frame and neither table says Coral",
+    ]
+
+
+def test_a_place_or_coral_makes_it_patches(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_text(run / "cells.csv", "frame,row,col,label\na,0,0,Deploy\na,0,1,No-Deploy\n")
+    found = report(capsys, "cells.csv", "cells.csv")
+    assert (found["task"], found["task_because"]) == ("patch", "the key names a place on a frame (row, col)")
+    write_text(run / "mine.csv", "file,label\na_1.png,Deploy\n")
+    write_text(run / "gold.csv", "file,label\na_1.png,coral\n")
+    found = report(capsys, "mine.csv", "gold.csv")
+    assert (found["task"], found["task_because"]) == ("patch", "gold.csv says Coral in label")

@@ -48,6 +48,11 @@ def test_the_table_leads_with_patch_macro_f1(run: Path, capsys: pytest.CaptureFi
     assert "Test frames: 3 labelled, alpha 0.49" in lines
     assert "Data      demo (demo, sha256 abababababab): 2 train frames, 4 test" in lines
     assert "Pictures  plots/figures" in lines
+    assert call("--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == {"synthetic": True, "weak": False, "units": "scores in percent"} | json.loads(
+        (run / "metrics/metrics.json").read_text()
+    )
 
 
 def test_a_real_run_elsewhere_without_frame_labels(
