@@ -30,7 +30,7 @@ from reseed.evaluate.matching import (
     unmatched,
     without_value,
 )
-from reseed.evaluate.scoring import FRAME, NAMES, PATCH, as_intervals, as_metrics, score_task
+from reseed.evaluate.scoring import FRAME, NAMES, PATCH, Task, as_intervals, as_metrics, score_task
 from reseed.field.delimited import TextTable
 
 FRAME_ID: Final = "frame_id"
@@ -121,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _task(asked: str | None, key: Sequence[str], columns: Sequence[tuple[TextTable, str]]) -> tuple[str, str]:
+def _task(asked: Task | None, key: Sequence[str], columns: Sequence[tuple[TextTable, str]]) -> tuple[Task, str]:
     """Return what is scored, and why: as asked, else by what the key names and whether anything is called Coral."""
     if asked is not None:
         return asked, "as asked with --task"
