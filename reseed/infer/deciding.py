@@ -19,6 +19,7 @@ from reseed.infer.geotags import Exif, read_exif_of
 from reseed.infer.tables import fixed
 from reseed.infer.thumbnail import thumbnail_jpeg
 from reseed.learn.engine import Engine
+from reseed.learn.probabilities import predicted_classes
 from reseed.patches.frame_path import FramePatches, load_frame_patches
 from reseed.patches.grid import tile_boxes
 
@@ -95,7 +96,7 @@ def decide(frame: Frame, rule: Rule) -> Decided | Unusable:
     try:
         patches = _load(frame, rule)
         probabilities = rule.engine.classify(patches.images)
-        predicted = probabilities.argmax(axis=1).astype(np.int64)  # ties go to the lower class, so to No-Deploy first
+        predicted = predicted_classes(probabilities)
         deploy_count = int((predicted == CLASS_INDEX[DEPLOY]).sum())
         deploys = bool(decisions(np.array([deploy_count]), np.array([len(predicted)]), rule.alpha)[0])
         latency_ms = 1000 * (time.perf_counter() - began)
