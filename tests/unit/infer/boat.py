@@ -1,5 +1,7 @@
 """A network that looks at colours only, and a folder of frames whose decisions are known by construction."""
 
+import csv
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -8,12 +10,14 @@ from PIL import Image
 
 from reseed.classes import CLASSES
 from reseed.field.imagery import DECODE_RULE
+from reseed.infer import tables
 from reseed.learn.facts import ModelFacts
 from reseed.patches.resize import RESIZE_RULE
 from tests.unit.field.surveys import encoded, reefscan_exif
 
 PATCH = 40
 ROWS, COLS = 2, 4
+Infer = Callable[..., int]  # runs the command, see fixture `boat`
 COLOURS = {"n": (120, 120, 120), "c": (220, 60, 60), "d": (60, 60, 220)}
 
 
@@ -59,3 +63,12 @@ def write_tow(folder: Path, frames: list[str], latitude: float | None = -9.5, lo
         path.write_bytes(frame_jpeg(patches, place, longitude, number))
         paths.append(path)
     return paths
+
+
+def rows(out: Path, name: str = tables.DECISIONS_FILE) -> list[dict[str, str]]:
+    with (out / name).open(encoding="utf-8", newline="") as reader:
+        return list(csv.DictReader(reader))
+
+
+def decided(out: Path) -> dict[str, str]:
+    return {Path(row["frame"]).stem[-4:]: row["decision"] for row in rows(out)}
