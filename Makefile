@@ -13,7 +13,7 @@ PROFILE := $(basename $(notdir $(PARAMS)))
 RUN := $(CURDIR)/runs/$(PROFILE)
 WORKFLOWS := $(wildcard .github/workflows/*.yml)
 
-.PHONY: install repro test lint bench format
+.PHONY: install repro test lint bench format deps
 .DELETE_ON_ERROR:
 
 install: $(VENV)/.installed
@@ -39,11 +39,15 @@ lint: $(VENV)/.installed-dev
 	ruff check .
 	mypy
 	lint-imports
+	python -m tests.deps
 	check-jsonschema --builtin-schema vendor.github-workflows $(WORKFLOWS)
 	zizmor --offline --quiet $(WORKFLOWS)
 
 bench: $(VENV)/.installed-dev
 	python -m benchmarks.bench $(ARGS)
+
+deps: $(VENV)/.installed-dev
+	python -m tests.deps --write
 
 format: $(VENV)/.installed-dev
 	ruff format .

@@ -26,12 +26,12 @@ from benchmarks.frames import RESULTS, ROOT, full_size_frames, repeated
 from benchmarks.machine import describe, load
 from benchmarks.rows import Row, ratio_row, show
 from benchmarks.tasks import INPUT_PX, PATCH_SIZE_PX
-from reseed.field.imagery import DECODE_RULE
-from reseed.field.parallel import usable_cores
-from reseed.learn.checkpoint import describe_model, save_model
-from reseed.learn.export import export_folder
-from reseed.learn.models import Network
+from reseed.base.parallel import usable_cores
+from reseed.engines.export import export_folder
+from reseed.network.checkpoint import describe_model, save_model
+from reseed.network.model import Network
 from reseed.patches.resize import RESIZE_RULE
+from reseed.survey.imagery import DECODE_RULE
 
 
 class Bench:

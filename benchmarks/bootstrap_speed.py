@@ -8,8 +8,8 @@ import time
 
 import numpy as np
 
-from reseed.evaluate.bootstrap import cluster_counts, intervals, paired_differences
-from reseed.evaluate.scoring import SCORES
+from reseed.score.bootstrap import cluster_counts, intervals, paired_differences
+from reseed.score.scoring import SCORES
 
 PATCHES, PER_FRAME, RESAMPLES = 30_000, 28, 10_000
 LIMIT_S = 5.0

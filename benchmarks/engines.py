@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from reseed.errors import ModelError
-from reseed.learn.checkpoint import describe_model, save_model
-from reseed.learn.engine import Engine, open_engine
-from reseed.learn.engine_names import AUTO, ENGINES
-from reseed.learn.models import Network
-from reseed.learn.parity import drawn_patches
+from reseed.base.errors import ModelError
+from reseed.engines.engine import Engine, open_engine
+from reseed.engines.engine_names import AUTO, ENGINES
+from reseed.engines.parity import drawn_patches
+from reseed.network.checkpoint import describe_model, save_model
+from reseed.network.model import Network
 
 PATCHES, RUNS = 28, 9
 BACKBONE, EDGE_PX = "mobilenet_v3_small", 256

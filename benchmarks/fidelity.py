@@ -3,8 +3,8 @@
 `python -m benchmarks.fidelity [--input-size 256] [--epochs 8] [--seeds 3]` trains MobileNetV2 from its ImageNet weights
 on the fast patches of two thirds of the real frames ($RESEED_FIELD_DATA/reefscan, $RESEED_FIELD_WEIGHTS), once for each
 seed, and asks every network about all frames twice: as the fast path gives them, and as 28 crops of the fully decoded
-frame, each resized by antialiased bicubic interpolation in floating point. Half an hour on two idle cores at full size;
-exit code 1 if a bound is missed. `tests/unit/learn/test_fidelity.py` holds the same bounds for heads on fixed features.
+frame, each resized by antialiased bicubic interpolation in floating point. Half an hour on two idle cores; exit
+code 1 if a bound is missed. `tests/unit/network/test_fidelity.py` holds the same bounds for heads on fixed features.
 """
 
 import argparse
@@ -20,18 +20,18 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from reseed.classes import CLASS_INDEX
-from reseed.evaluate.confusion import confusion_counts, macro_f1
-from reseed.field.imagery import decode_rgb
-from reseed.field.parallel import usable_cores
-from reseed.learn.fit import fit
-from reseed.learn.models import Network, to_unit
-from reseed.learn.pretrained import find_weights
-from reseed.learn.runtime import reproducible
+from reseed.base.classes import CLASS_INDEX
+from reseed.base.grid import grid_of, tile_boxes
+from reseed.base.parallel import usable_cores
+from reseed.network.fit import fit
+from reseed.network.model import Network, to_unit
+from reseed.network.pretrained import find_weights
+from reseed.network.runtime import reproducible
 from reseed.params.load import load_section
 from reseed.params.train import TrainParams
 from reseed.patches.frame_path import load_frame_patches
-from reseed.patches.grid import grid_of, tile_boxes
+from reseed.score.confusion import confusion_counts, macro_f1
+from reseed.survey.imagery import decode_rgb
 
 LEAST_EQUAL_PCT = 97.5
 MOST_LOST_F1_PCT = 0.5

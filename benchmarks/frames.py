@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from reseed.field.demo import render_survey
+from reseed.demo.survey import render_survey
 from reseed.params.demo import DemoParams
 from reseed.params.load import load_section
 

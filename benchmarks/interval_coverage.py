@@ -15,9 +15,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from reseed.evaluate.bootstrap import Score, intervals, paired_differences, resampled_sums
-from reseed.evaluate.confusion import macro_f1
-from reseed.evaluate.scoring import SCORES
+from reseed.score.bootstrap import Score, intervals, paired_differences, resampled_sums
+from reseed.score.confusion import macro_f1
+from reseed.score.scoring import SCORES
 
 SITES, PATCHES, FRAMES, RESAMPLES = 20_000, 112, 4, 2_000
 SURVEYS = (5, 6, 8, 10, 15, 20, 40, 100)

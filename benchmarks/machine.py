@@ -5,7 +5,7 @@ import os
 import platform
 from pathlib import Path
 
-from reseed.field.parallel import usable_cores
+from reseed.base.parallel import usable_cores
 
 LIBRARIES = (
     "torch",

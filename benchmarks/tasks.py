@@ -90,7 +90,7 @@ def reseed_infer(frames: Sequence[Path], given: dict[str, Any]) -> Work:
 
 def reseed_decode(frames: Sequence[Path], _: dict[str, Any]) -> Work:
     """Decode frames at the scale of the fast path, on all cores."""
-    from reseed.field.imagery import decode_at_least, read_image_file
+    from reseed.survey.imagery import decode_at_least, read_image_file
 
     def decode(path: Path) -> int:
         needed = (7 * INPUT_PX, 4 * INPUT_PX)
@@ -101,7 +101,7 @@ def reseed_decode(frames: Sequence[Path], _: dict[str, Any]) -> Work:
 
 def reseed_network(frames: Sequence[Path], given: dict[str, Any]) -> Work:
     """Run reseed's network on as many batches of 28, on all cores."""
-    from reseed.learn.engine import open_engine
+    from reseed.engines.engine import open_engine
     from reseed.patches.frame_path import load_frame_patches
 
     engine = open_engine(Path(given["model"]), given["engine"], threads=1)
@@ -114,10 +114,10 @@ def reseed_extract(frames: Sequence[Path], given: dict[str, Any]) -> Work:
     import pandas as pd
 
     from reseed.artifacts.annotations import ANNOTATIONS
-    from reseed.field.imagery import decode_rgb
     from reseed.params.extract import ExtractParams
     from reseed.patches.extract import cut, plan
     from reseed.patches.store import write_patches
+    from reseed.survey.imagery import decode_rgb
 
     params = ExtractParams(patch_size=PATCH_SIZE_PX, input_size=INPUT_PX, min_purity=0.5)
     height, width, _ = decode_rgb(frames[0], MAX_PIXELS).shape
@@ -137,8 +137,8 @@ def reseed_train(frames: Sequence[Path], given: dict[str, Any]) -> Work:
     import numpy as np
     import torchvision  # noqa: F401  # imported here, so that its import is not timed
 
-    from reseed.learn.fit import fit
-    from reseed.learn.patch_set import open_images
+    from reseed.network.fit import fit
+    from reseed.network.patch_set import open_images
     from reseed.params.load import load_section
     from reseed.params.train import TrainParams
 
@@ -159,7 +159,7 @@ def reseed_train(frames: Sequence[Path], given: dict[str, Any]) -> Work:
 
 def in_threads(function: Callable[[Path], Any], items: Sequence[Path]) -> list[Any]:
     """Apply `function` to every item, on as many threads as this process has cores."""
-    from reseed.field.parallel import usable_cores
+    from reseed.base.parallel import usable_cores
 
     with ThreadPoolExecutor(usable_cores()) as pool:
         return list(pool.map(function, items))

@@ -9,14 +9,14 @@ from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.patches import PATCH_INDEX
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.splits import VAL
-from reseed.decide.aggregate import FrameCounts, count_patches, frame_table
-from reseed.decide.alpha import alpha_grid, choose, decisions_over, exact
-from reseed.decide.logistic import logistic_decisions
-from reseed.errors import TableError
-from reseed.evaluate.alpha_curve import alpha_curve
-from reseed.evaluate.metrics import decision_indices
+from reseed.base.errors import TableError
 from reseed.params.aggregate import AggregateParams
 from reseed.params.load import load_section
+from reseed.score.aggregate import FrameCounts, count_patches, frame_table
+from reseed.score.alpha import alpha_grid, choose, decisions_over, exact
+from reseed.score.alpha_curve import alpha_curve
+from reseed.score.logistic import logistic_decisions
+from reseed.score.metrics import decision_indices
 from stages.runner import parse_arguments, run_stage
 
 PATCHES = Path("data/predictions/patches.csv")

@@ -4,16 +4,16 @@ import sys
 from pathlib import Path
 
 from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
-from reseed.artifacts.files import write_bytes, write_json
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.pieces import PIECES
 from reseed.artifacts.quarantine import QUARANTINE
 from reseed.artifacts.raw import read_raw
-from reseed.field.catalog import build_catalog, summary
+from reseed.base.files import write_bytes, write_json
 from reseed.figures.overview import survey_sheet
 from reseed.figures.style import png_bytes
 from reseed.params.catalog import CatalogParams
 from reseed.params.load import load_section
+from reseed.survey.catalog import build_catalog, summary
 from stages.runner import parse_arguments, run_stage
 
 

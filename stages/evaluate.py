@@ -4,25 +4,25 @@ from pathlib import Path
 
 from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
-from reseed.artifacts.files import read_json, write_bytes, write_folder, write_json, write_text
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.raw import read_raw
 from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.artifacts.training import TRAINING_CURVE
-from reseed.decide.alpha import alpha_grid, decisions_over
-from reseed.evaluate.details import describe
-from reseed.evaluate.evidence import Context, Evidence, gather, with_kinds
-from reseed.evaluate.mistakes import confident_mistakes, patch_rows
-from reseed.evaluate.percent import score_csv
-from reseed.evaluate.plots import TABLES
-from reseed.evaluate.summary import summarise
+from reseed.base.files import read_json, write_bytes, write_folder, write_json, write_text
 from reseed.figures.report import PICTURES, ReportData, notices
 from reseed.figures.style import marked, png_bytes
 from reseed.params.evaluate import EvaluateParams
 from reseed.params.load import load_section
 from reseed.patches.store import open_patches
+from reseed.score.alpha import alpha_grid, decisions_over
+from reseed.score.details import describe
+from reseed.score.evidence import Context, Evidence, gather, with_kinds
+from reseed.score.mistakes import confident_mistakes, patch_rows
+from reseed.score.percent import score_csv
+from reseed.score.plots import TABLES
+from reseed.score.summary import summarise
 from stages.runner import parse_arguments, run_stage
 
 DATA, SAID, TRAINING = Path("data"), Path("data/predictions"), Path("models/training.csv")

@@ -5,17 +5,17 @@ from dataclasses import asdict
 from pathlib import Path
 
 from reseed.artifacts.annotations import ANNOTATIONS
-from reseed.artifacts.files import write_json
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.pieces import PIECES
 from reseed.artifacts.quarantine import QUARANTINE
-from reseed.field.imagery import DECODE_RULE
+from reseed.base.files import write_json
 from reseed.params.extract import ExtractParams
 from reseed.params.load import load_section
 from reseed.patches.extract import coarser_labels, cut, cut_beforehand, mixed_footprint, plan
 from reseed.patches.resize import RESIZE_RULE
 from reseed.patches.store import Geometry, write_patches
+from reseed.survey.imagery import DECODE_RULE
 from stages.runner import parse_arguments, run_stage
 
 

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from reseed.artifacts.files import read_json, write_json
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
 from reseed.artifacts.splits import SPLITS_TABLE, VAL
-from reseed.learn.calibrate import fit_temperature, uncalibrated
-from reseed.learn.engine import open_engine
-from reseed.learn.facts import require_geometry
-from reseed.learn.patch_set import join_patches, open_images
-from reseed.learn.predictions import engine_logits, engine_record, prediction_rows
+from reseed.base.files import read_json, write_json
+from reseed.engines.calibrate import fit_temperature, uncalibrated
+from reseed.engines.engine import open_engine
+from reseed.engines.facts import require_geometry
+from reseed.engines.predictions import engine_logits, engine_record, prediction_rows
+from reseed.network.patch_set import join_patches, open_images
 from reseed.params.load import load_section
 from reseed.params.predict import PredictParams
 from stages.runner import parse_arguments, run_stage

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from reseed.artifacts.files import write_bytes, write_json
-from reseed.learn.pretrained import find_weights
-from reseed.learn.state import state_bytes
+from reseed.base.files import write_bytes, write_json
+from reseed.network.pretrained import find_weights
+from reseed.network.state import state_bytes
 from reseed.params.train import load_pretrained_params
 from stages.runner import parse_arguments, run_stage
 

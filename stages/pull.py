@@ -3,14 +3,14 @@
 import sys
 from pathlib import Path
 
-from reseed.artifacts.files import new_folder, remove
 from reseed.artifacts.raw import write_raw
-from reseed.field.demo import render_survey
-from reseed.field.pull import DOWNLOADS, bring, record
-from reseed.field.sources import explained
+from reseed.base.files import new_folder, remove
+from reseed.demo.survey import render_survey
 from reseed.params.demo import DemoParams
 from reseed.params.load import load_section
 from reseed.params.pull import PullParams
+from reseed.sources.folder import explained
+from reseed.sources.pull import DOWNLOADS, bring, record
 from stages.runner import parse_arguments, run_stage
 
 

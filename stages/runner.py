@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 import reseed
-from reseed.errors import EXIT_USER_ERROR, ReseedError
+from reseed.base.errors import EXIT_USER_ERROR, ReseedError
 
 _SHELLS = {"sh", "bash", "dash", "zsh", "fish", "ksh"}
 _POLL_S = 0.2

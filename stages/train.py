@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from reseed.artifacts.files import read_json, write_json
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.splits import SPLITS_TABLE, TRAIN, VAL
 from reseed.artifacts.training import TRAINING_CURVE
-from reseed.learn.checkpoint import describe_model, save_model
-from reseed.learn.convert import convert
-from reseed.learn.curve import curve_rows, train_metrics
-from reseed.learn.fit import fit
-from reseed.learn.patch_set import join_patches, open_images
-from reseed.learn.pretrained import load_start
+from reseed.base.files import read_json, write_json
+from reseed.network.checkpoint import describe_model, save_model
+from reseed.network.convert import convert
+from reseed.network.curve import curve_rows, train_metrics
+from reseed.network.fit import fit
+from reseed.network.patch_set import join_patches, open_images
+from reseed.network.pretrained import load_start
 from reseed.params.load import load_section
 from reseed.params.train import TrainParams
 from stages.runner import parse_arguments, run_stage

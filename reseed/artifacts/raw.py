@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from reseed.artifacts.files import read_json, write_json
-from reseed.errors import SourceError
+from reseed.base.errors import SourceError
+from reseed.base.files import read_json, write_json
 
 
 @dataclass(frozen=True)

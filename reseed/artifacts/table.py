@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from reseed.artifacts.files import write_text
-from reseed.errors import TableError
+from reseed.base.errors import TableError
+from reseed.base.files import write_text
 
 FLOAT_DECIMALS = 6
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from reseed.audit.checks import FAIL, Rung, judged
 from reseed.audit.imports import PACKAGES, closure
-from reseed.audit.rungs import FAIL, Rung, judged
-from reseed.audit.snapshot import LOCK, Snapshot, md5_of, plain
-from reseed.errors import ReseedError
+from reseed.base.errors import ReseedError
+from reseed.history.snapshot import LOCK, Snapshot, md5_of, plain
 
 METRICS: Final = "metrics/metrics.json"
 # DVC leaves keys of these names out of what it compares (treeverse/dvc#10296): a change of one would rerun nothing.

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reseed.evaluate.percent import NOT_AVAILABLE
-from reseed.evaluate.scoring import FRAME, PATCH
+from reseed.score.percent import NOT_AVAILABLE
+from reseed.score.scoring import FRAME, PATCH
 
 # Counts of the data: the same data has the same, on any machine.
 _EXACT: Final = (

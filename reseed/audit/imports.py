@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from reseed.errors import ReseedError
+from reseed.base.errors import ReseedError
 
 PACKAGES: Final = ("reseed", "stages")
 

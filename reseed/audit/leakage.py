@@ -11,10 +11,10 @@ import pandas as pd
 from scipy.spatial import cKDTree
 
 from reseed.artifacts.splits import SPLITS
-from reseed.field.frame_pixels import frame_pixels, pieces_of_frames
-from reseed.field.parallel import ordered_map
+from reseed.base.parallel import ordered_map
 from reseed.patches.neighbours import Pair, table_leaks, within_sequence
 from reseed.patches.overlap import MAX_HASH_BITS, Overlap, SmallView, hash_distances, is_copy, register, small_view
+from reseed.survey.frame_pixels import frame_pixels, pieces_of_frames
 
 EQUAL: Final = "equal file"
 COPY: Final = "re-encoded copy"

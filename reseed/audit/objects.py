@@ -8,11 +8,11 @@ from typing import Any
 
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.pieces import PIECES
-from reseed.audit.run_files import RAW, digests
-from reseed.audit.rungs import Rung, judged
-from reseed.audit.snapshot import LOCK, Snapshot
-from reseed.field.parallel import ordered_map
-from reseed.field.sources import FileFacts, folder_sha256
+from reseed.audit.checks import Rung, judged
+from reseed.base.parallel import ordered_map
+from reseed.history.run_files import RAW, digests
+from reseed.history.snapshot import LOCK, Snapshot
+from reseed.sources.folder import FileFacts, folder_sha256
 
 
 @dataclass(frozen=True)

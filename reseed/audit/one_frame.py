@@ -8,11 +8,11 @@ import pandas as pd
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.splits import TEST
-from reseed.audit.snapshot import Snapshot
-from reseed.errors import ReseedError
-from reseed.evaluate.confusion import accuracy, macro_f1
-from reseed.evaluate.evidence import frame_confusion, labelled, patch_confusion
-from reseed.evaluate.percent import percent_if
+from reseed.base.errors import ReseedError
+from reseed.history.snapshot import Snapshot
+from reseed.score.confusion import accuracy, macro_f1
+from reseed.score.evidence import frame_confusion, labelled, patch_confusion
+from reseed.score.percent import percent_if
 
 _NEAREST: Final = 5
 

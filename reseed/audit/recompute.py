@@ -13,10 +13,10 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from reseed.audit.rungs import Rung, judged
-from reseed.audit.snapshot import Snapshot, md5_of
-from reseed.field.parallel import ordered_map
-from reseed.field.sources import copy_file
+from reseed.audit.checks import Rung, judged
+from reseed.base.parallel import ordered_map
+from reseed.history.snapshot import Snapshot, md5_of
+from reseed.sources.folder import copy_file
 
 SCORING: Final = ("aggregate", "evaluate")
 DERIVING: Final = ("catalog", "split", "extract", "predict")

@@ -9,9 +9,9 @@ from typing import Final
 
 from ruamel.yaml import YAML
 
+from reseed.audit.checks import FAIL, Rung, judged
 from reseed.audit.recompute import PICTURES
-from reseed.audit.rungs import FAIL, Rung, judged
-from reseed.audit.snapshot import LOCK, Snapshot
+from reseed.history.snapshot import LOCK, Snapshot
 
 _TAIL_LINES: Final = 5
 

@@ -14,13 +14,13 @@ from reseed.artifacts.patches import PATCH_INDEX
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.splits import SPLITS, SPLITS_TABLE, VAL
 from reseed.artifacts.table import Table
-from reseed.audit.rungs import NOT_CHECKED, Rung, judged
-from reseed.audit.snapshot import Snapshot
-from reseed.decide.aggregate import count_patches
-from reseed.decide.alpha import alpha_grid, choose, decisions_over
-from reseed.evaluate.alpha_curve import alpha_curve
-from reseed.evaluate.metrics import decision_indices
+from reseed.audit.checks import NOT_CHECKED, Rung, judged
+from reseed.history.snapshot import Snapshot
 from reseed.patches.neighbours import table_leaks
+from reseed.score.aggregate import count_patches
+from reseed.score.alpha import alpha_grid, choose, decisions_over
+from reseed.score.alpha_curve import alpha_curve
+from reseed.score.metrics import decision_indices
 
 AUTO: Final = "auto"
 _TABLES: Final[dict[str, Table]] = {

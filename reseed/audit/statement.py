@@ -14,8 +14,8 @@ from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.quarantine import QUARANTINE
 from reseed.artifacts.splits import SPLITS, SPLITS_TABLE
-from reseed.audit.snapshot import Snapshot
-from reseed.errors import ReseedError
+from reseed.base.errors import ReseedError
+from reseed.history.snapshot import Snapshot
 
 UNLABELLED: Final = "unlabelled"
 _CATALOG: Final = "data/catalog/"

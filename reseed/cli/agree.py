@@ -7,14 +7,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from reseed.audit.origin import speaks_of_rendered
-from reseed.classes import CLASSES, CORAL, DECISIONS
-from reseed.cli.asking import add_bootstrap, add_json, add_tables, not_negative, read_table, show
-from reseed.cli.tables import aligned, confusion_rows, interval_text, percent_text
-from reseed.errors import TableError
-from reseed.evaluate.agreement import agree
-from reseed.evaluate.bootstrap import Interval
-from reseed.evaluate.matching import (
+from reseed.base.classes import CLASSES, CORAL, DECISIONS
+from reseed.base.csv import TextTable
+from reseed.base.errors import TableError
+from reseed.cli.arguments import add_bootstrap, add_json, add_tables, not_negative, read_table, show
+from reseed.history.origin import speaks_of_rendered
+from reseed.reports.tables import aligned, confusion_rows, interval_text, percent_text
+from reseed.score.agreement import agree
+from reseed.score.bootstrap import Interval
+from reseed.score.matching import (
     ANNOTATED,
     GROUPS,
     Item,
@@ -30,9 +31,8 @@ from reseed.evaluate.matching import (
     require_no_problem,
     without_value,
 )
-from reseed.evaluate.percent import NOT_AVAILABLE, percent
-from reseed.evaluate.second_look import SecondLook, second_looks
-from reseed.field.delimited import TextTable
+from reseed.score.percent import NOT_AVAILABLE, percent
+from reseed.score.second_look import SecondLook, second_looks
 
 FRAME: Final = "frame"
 ITEM: Final = "item"

@@ -7,18 +7,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from reseed.artifacts.files import write_text
 from reseed.artifacts.splits import SPLITS
-from reseed.audit.crate import require_crate_target
-from reseed.audit.exports import write_exports
+from reseed.audit.checks import FAIL, Rung
+from reseed.audit.exports.crate import require_crate_target
+from reseed.audit.exports.write import write_exports
 from reseed.audit.ladder import LADDER, OPTIONAL, Asked, climb, read_claims
 from reseed.audit.one_frame import frame_effect
-from reseed.audit.revision import Repository
-from reseed.audit.rungs import FAIL, Rung
-from reseed.audit.snapshot import Snapshot, snapshot
 from reseed.audit.statement import data_statement, files_table
-from reseed.cli.asking import add_json, show
-from reseed.errors import ReseedError
+from reseed.base.errors import ReseedError
+from reseed.base.files import write_text
+from reseed.cli.arguments import add_json, show
+from reseed.history.repository import Repository
+from reseed.history.snapshot import Snapshot, snapshot
 
 _SHOWN: Final = 10
 

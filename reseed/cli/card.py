@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from reseed.artifacts.files import write_text
-from reseed.audit.record import read_record
-from reseed.audit.revision import HERE, Repository
-from reseed.audit.snapshot import Snapshot, snapshot
 from reseed.audit.statement import data_statement
-from reseed.cli.card_text import Card, card_page
-from reseed.errors import ReseedError
+from reseed.base.errors import ReseedError
+from reseed.base.files import write_text
+from reseed.history.record import read_record
+from reseed.history.repository import HERE, Repository
+from reseed.history.snapshot import Snapshot, snapshot
+from reseed.reports.card import Card, card_page
 
 _MODEL: Final = "models/model.json"
 

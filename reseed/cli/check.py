@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from reseed.artifacts.raw import RawSource, read_raw
-from reseed.errors import ReseedError, SourceError, TableError
-from reseed.field.label_map import label_map, read_label_map
-from reseed.field.pull import delivered_sha256, require_pin
-from reseed.field.sources import resolve_uri
+from reseed.base.errors import ReseedError, SourceError, TableError
 from reseed.params.pull import PullParams, Source
 from reseed.params.sections import SECTIONS, require_valid
+from reseed.sources.folder import resolve_uri
+from reseed.sources.pull import delivered_sha256, require_pin
+from reseed.survey.label_map import label_map, read_label_map
 
 RAW_RECORD = Path("data/raw.json")
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reseed.audit.comparison import compare
-from reseed.audit.revision import Repository
-from reseed.audit.run_state import read_run
-from reseed.cli.asking import add_bootstrap, add_json, show
-from reseed.cli.comparison_text import comparison_lines
-from reseed.errors import ReseedError
+from reseed.base.errors import ReseedError
+from reseed.cli.arguments import add_bootstrap, add_json, show
+from reseed.compare.comparison import compare
+from reseed.history.repository import Repository
+from reseed.history.run_state import read_run
+from reseed.reports.comparison import comparison_lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,21 +9,17 @@ from typing import Any, Final
 import pandas as pd
 
 from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
-from reseed.artifacts.files import write_bytes, write_json, write_text
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
-from reseed.audit.crossval import FoldParams, FoldResult, Packed, cross_validate
-from reseed.cli.asking import add_bootstrap, add_json, show
-from reseed.cli.tables import aligned, interval_text, percent_text
-from reseed.errors import ReseedError, TableError
-from reseed.evaluate.held_out import HELD_OUT, held_out_row, pooled, spread
-from reseed.evaluate.percent import NOT_AVAILABLE, score_csv
-from reseed.evaluate.scoring import FRAME, PATCH
+from reseed.base.errors import ReseedError, TableError
+from reseed.base.files import write_bytes, write_json, write_text
+from reseed.cli.arguments import add_bootstrap, add_json, show
+from reseed.compare.crossval import FoldParams, FoldResult, Packed, cross_validate
 from reseed.figures.crossval import crossval_figure
 from reseed.figures.style import png_bytes
-from reseed.learn.patch_set import open_images
-from reseed.learn.pretrained import load_start
+from reseed.network.patch_set import open_images
+from reseed.network.pretrained import load_start
 from reseed.params.aggregate import AggregateParams
 from reseed.params.load import load_section
 from reseed.params.predict import PredictParams
@@ -31,6 +27,10 @@ from reseed.params.split import SplitParams
 from reseed.params.train import TrainParams
 from reseed.patches.balance import label_weights
 from reseed.patches.folds import hold_out_each
+from reseed.reports.tables import aligned, interval_text, percent_text
+from reseed.score.held_out import HELD_OUT, held_out_row, pooled, spread
+from reseed.score.percent import NOT_AVAILABLE, score_csv
+from reseed.score.scoring import FRAME, PATCH
 
 _CATALOG, _PATCHES = Path("data/catalog"), Path("data/patches")
 _WEIGHTS: Final = Path("data/pretrained/weights.pt")

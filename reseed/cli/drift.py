@@ -4,16 +4,16 @@ import argparse
 from pathlib import Path
 from typing import Any, Final
 
-from reseed.artifacts.files import read_json
 from reseed.audit.chain import METRICS
+from reseed.audit.checks import PASS, Rung
 from reseed.audit.drift import Drift, Tolerance, metric_drift
 from reseed.audit.ladder import LADDER, Asked, climb
-from reseed.audit.revision import Repository
-from reseed.audit.rungs import PASS, Rung
-from reseed.audit.snapshot import snapshot
-from reseed.cli.asking import not_negative, show
-from reseed.cli.tables import aligned
-from reseed.errors import ReseedError
+from reseed.base.errors import ReseedError
+from reseed.base.files import read_json
+from reseed.cli.arguments import not_negative, show
+from reseed.history.repository import Repository
+from reseed.history.snapshot import snapshot
+from reseed.reports.tables import aligned
 
 # What needs neither data nor a run: the recorded digests against the files of the commit.
 _RUNGS: Final = frozenset({"claim", "chain"})

@@ -6,19 +6,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from reseed.artifacts.files import new_folder
-from reseed.classes import CLASSES
-from reseed.errors import ReseedError
-from reseed.field.imagery import DECODE_RULE
-from reseed.learn.checkpoint import describe_model, save_model
-from reseed.learn.convert import read_checkpoint
-from reseed.learn.model_folder import CARD_FILE, MODEL_FILE
-from reseed.learn.models import LAST_LAYER
-from reseed.learn.pretrained import find_weights
+from reseed.base.classes import CLASSES
+from reseed.base.errors import ReseedError
+from reseed.base.files import new_folder
+from reseed.engines.model_folder import CARD_FILE, MODEL_FILE
+from reseed.network.checkpoint import describe_model, save_model
+from reseed.network.convert import read_checkpoint
+from reseed.network.model import LAST_LAYER
+from reseed.network.pretrained import find_weights
 from reseed.params.extract import ExtractParams
 from reseed.params.load import section_problems
 from reseed.patches.resize import RESIZE_RULE
 from reseed.patches.store import Geometry
+from reseed.survey.imagery import DECODE_RULE
 
 _NOT_TRAINED: Final = 0
 

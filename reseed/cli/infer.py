@@ -7,25 +7,25 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from reseed.classes import DEPLOY
-from reseed.decide.alpha import exact, parse_alpha
-from reseed.errors import ModelError, ReseedError, SourceError
-from reseed.field.imagery import DECODE_RULE
-from reseed.field.parallel import usable_cores
+from reseed.base.classes import DEPLOY
+from reseed.base.errors import ModelError, ReseedError, SourceError
+from reseed.base.parallel import usable_cores
+from reseed.engines.engine import Engine, open_engine
+from reseed.engines.engine_names import AUTO, ENGINES
 from reseed.infer.deciding import Rule
 from reseed.infer.frame_list import FrameList, common_root, find_frames
 from reseed.infer.geotags import Logs
 from reseed.infer.gold import GoldLabels, read_gold
-from reseed.infer.leaflet import read_leaflet
-from reseed.infer.map_page import RENDERED_NOTICE
+from reseed.infer.map.leaflet import read_leaflet
+from reseed.infer.map.page import RENDERED_NOTICE
 from reseed.infer.outcome import Outcome, frames_text, write_outcome
 from reseed.infer.run_folder import RunIdentity, enter, locked, note_training
 from reseed.infer.running import Progress, decide_all
 from reseed.infer.sources import ListSource, Source, WatchedFolders
 from reseed.infer.tables import BAD_FILE, MAP_FILE, SKIPPED_FILE, take_up
-from reseed.learn.engine import Engine, open_engine
-from reseed.learn.engine_names import AUTO, ENGINES
 from reseed.patches.resize import RESIZE_RULE
+from reseed.score.alpha import exact, parse_alpha
+from reseed.survey.imagery import DECODE_RULE
 
 EXIT_UNUSABLE: Final = 3
 EXIT_INTERRUPTED: Final = 130

@@ -5,7 +5,7 @@ import importlib
 import sys
 from typing import Final
 
-from reseed.errors import EXIT_USER_ERROR, ReseedError
+from reseed.base.errors import EXIT_USER_ERROR, ReseedError
 
 # Command: what it does in one line. Its module reseed.cli.<command>, dashes as underscores, has
 # `add_arguments(parser)` and `run(arguments) -> int`, the exit code.

@@ -3,10 +3,10 @@
 import argparse
 import sys
 
-from reseed.errors import SourceError
-from reseed.field.fetch import fetch
-from reseed.field.pull import DOWNLOADS
-from reseed.field.sources import digest_folder, expand, explained, hash_file, resolve_uri
+from reseed.base.errors import SourceError
+from reseed.sources.fetch import fetch
+from reseed.sources.folder import digest_folder, expand, explained, hash_file, resolve_uri
+from reseed.sources.pull import DOWNLOADS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,15 +5,15 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from reseed.artifacts.files import write_text
 from reseed.audit.ladder import LADDER, OPTIONAL, Asked, climb
-from reseed.audit.pull_request import pull_request
-from reseed.audit.revision import HERE, Repository
-from reseed.audit.snapshot import snapshot
-from reseed.cli.asking import add_bootstrap
-from reseed.cli.report_pictures import draw
-from reseed.cli.report_text import report_page
-from reseed.errors import ReseedError
+from reseed.base.errors import ReseedError
+from reseed.base.files import write_text
+from reseed.cli.arguments import add_bootstrap
+from reseed.compare.pull_request import pull_request
+from reseed.history.repository import HERE, Repository
+from reseed.history.snapshot import snapshot
+from reseed.reports.report import report_page
+from reseed.reports.report_pictures import draw
 
 # Runs the network again: `audit` does, a page within seconds does not.
 _SLOW: Final = frozenset({"re-derive"})

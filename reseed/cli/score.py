@@ -8,12 +8,13 @@ from typing import Any, Final
 import numpy as np
 
 from reseed.artifacts.splits import SPLITS_TABLE
-from reseed.audit.origin import speaks_of_rendered
-from reseed.classes import CORAL, match_class
-from reseed.cli.asking import add_bootstrap, add_json, add_tables, parse_wanted, read_table, show
-from reseed.cli.tables import aligned, confusion_rows, interval_text, percent_text
-from reseed.errors import TableError
-from reseed.evaluate.matching import (
+from reseed.base.classes import CORAL, match_class
+from reseed.base.csv import TextTable
+from reseed.base.errors import TableError
+from reseed.cli.arguments import add_bootstrap, add_json, add_tables, parse_wanted, read_table, show
+from reseed.history.origin import speaks_of_rendered
+from reseed.reports.tables import aligned, confusion_rows, interval_text, percent_text
+from reseed.score.matching import (
     GOLD,
     GROUPS,
     PREDICTED,
@@ -30,8 +31,7 @@ from reseed.evaluate.matching import (
     unmatched,
     without_value,
 )
-from reseed.evaluate.scoring import FRAME, NAMES, PATCH, Task, as_intervals, as_metrics, score_task
-from reseed.field.delimited import TextTable
+from reseed.score.scoring import FRAME, NAMES, PATCH, Task, as_intervals, as_metrics, score_task
 
 FRAME_ID: Final = "frame_id"
 # What a key of patches has and a key of whole frames has not.

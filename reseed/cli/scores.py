@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from reseed.artifacts.files import read_json
-from reseed.classes import CLASSES, DECISIONS
-from reseed.cli.asking import add_json, show
-from reseed.errors import ReseedError
-from reseed.figures.notice import SYNTHETIC_NOTICE, WEAK_NOTICE
+from reseed.artifacts.notice import SYNTHETIC_NOTICE, WEAK_NOTICE
+from reseed.base.classes import CLASSES, DECISIONS
+from reseed.base.errors import ReseedError
+from reseed.base.files import read_json
+from reseed.cli.arguments import add_json, show
 
 _METRICS: Final = Path("metrics/metrics.json")
 _DETAILS: Final = Path("metrics/details.json")

@@ -9,12 +9,12 @@ from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reseed.classes import CLASS_COLOURS, DEPLOY
-from reseed.evaluate.alpha_curve import AlphaCurve
-from reseed.evaluate.bootstrap import Interval
-from reseed.evaluate.confusion import Shares
+from reseed.base.classes import CLASS_COLOURS, DEPLOY
 from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, score, styled
 from reseed.figures.whiskers import whiskers
+from reseed.score.alpha_curve import AlphaCurve
+from reseed.score.bootstrap import Interval
+from reseed.score.confusion import Shares
 
 _WIDTH_IN, _PLOT_IN = 8.4, 3.4
 _LEFT_IN, _BETWEEN_IN, _RIGHT_IN = 0.75, 0.35, 1.45

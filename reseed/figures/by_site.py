@@ -5,12 +5,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from reseed.artifacts.splits import TEST
-from reseed.classes import CLASSES
-from reseed.evaluate.bootstrap import Interval
-from reseed.evaluate.percent import class_key
+from reseed.base.classes import CLASSES
 from reseed.figures.places import BAR, names_width_in, place_rows, short_name
 from reseed.figures.style import INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, score, styled, together
 from reseed.figures.whiskers import whiskers
+from reseed.score.bootstrap import Interval
+from reseed.score.percent import class_key
 
 # Below this many labelled patches one patch moves the macro F1 by several points.
 FEW_PATCHES = 50
@@ -25,7 +25,7 @@ def site_figure(table: pd.DataFrame, overall: float, *, synthetic: bool) -> Figu
     """Draw a bar of patch macro F1 for every test site, worst at the top, with the F1 of each class as dots.
 
     Args:
-        table: Columns of `reseed.evaluate.by_site.BY_SITE`; only test rows are drawn.
+        table: Columns of `reseed.score.by_site.BY_SITE`; only test rows are drawn.
         overall: Patch macro F1 over all test patches, percent.
         synthetic: Whether the data is synthetic.
     """

@@ -7,9 +7,9 @@ from typing import Final
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reseed.classes import CLASS_COLOURS
-from reseed.evaluate.bootstrap import Interval
+from reseed.base.classes import CLASS_COLOURS
 from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, score, styled
+from reseed.score.bootstrap import Interval
 
 _WIDTH_IN, _ROW_IN = 7.2, 0.62
 _APART: Final = 0.17  # between base and head, in rows

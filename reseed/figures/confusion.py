@@ -9,10 +9,10 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from reseed.classes import CLASS_COLOURS
-from reseed.evaluate.bootstrap import Interval
-from reseed.evaluate.confusion import Counts, absent_names, accuracy, class_scores, macro_f1
+from reseed.base.classes import CLASS_COLOURS
 from reseed.figures.style import INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, plain_axes, score, styled
+from reseed.score.bootstrap import Interval
+from reseed.score.confusion import Counts, absent_names, accuracy, class_scores, macro_f1
 
 _SHADES: Final = LinearSegmentedColormap.from_list("share", ["#f6f8fa", "#a9c4c9", "#4d8290", "#123f4d"])
 _DARK: Final = 0.45  # shares above it get white text

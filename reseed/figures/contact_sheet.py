@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from reseed.errors import TableError
+from reseed.base.errors import TableError
 from reseed.figures.style import MUTED, SMALL_PT, TEXT_PT, Sheet, counted, plain_axes, styled
 
 _WIDTH_IN, _LEAST_IN, _CELL_IN = 9.6, 6.0, 2.1

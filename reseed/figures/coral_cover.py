@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reseed.classes import CLASS_COLOURS, CORAL
-from reseed.evaluate.coral_cover import cover_errors
+from reseed.base.classes import CLASS_COLOURS, CORAL
 from reseed.figures.style import FAINT, MUTED, SMALL_PT, Sheet, counted, styled
+from reseed.score.coral_cover import cover_errors
 
 _WIDTH_IN, _PLOT_IN = 5.6, 3.9
 _CLEAR = 1.0  # percentage points; a smaller bias is called none
@@ -17,7 +17,7 @@ def coral_figure(table: pd.DataFrame, *, synthetic: bool) -> Figure:
     """Draw a dot for each test frame.
 
     Args:
-        table: Columns of `reseed.evaluate.coral_cover.CORAL_COVER`, percent.
+        table: Columns of `reseed.score.coral_cover.CORAL_COVER`, percent.
         synthetic: Whether the data is synthetic.
     """
     sheet = Sheet(_WIDTH_IN, _PLOT_IN + 0.8, *_words(table), synthetic=synthetic)

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reseed.classes import CLASSES
-from reseed.evaluate.percent import class_key
+from reseed.base.classes import CLASSES
 from reseed.figures.places import BAR, names_width_in, place_rows, short_name
 from reseed.figures.style import MUTED, SMALL_PT, Sheet, counted, score, styled, together
+from reseed.score.percent import class_key
 
 _WIDTH_IN, _ROW_IN = 7.2, 0.55
 _BAND = "#e7e2d3"
@@ -20,7 +20,7 @@ def crossval_figure(
     """Draw a bar of patch macro F1 for each held-out group, worst at the top, with the F1 of each class as dots.
 
     Args:
-        table: Columns of `reseed.evaluate.held_out.HELD_OUT`; groups without labelled patches are not drawn.
+        table: Columns of `reseed.score.held_out.HELD_OUT`; groups without labelled patches are not drawn.
         overall: Patch macro F1 over all held-out patches, percent.
         interval: Its 95 % interval, percent; None if there is none.
         group_by: What was held out: `site` or `sequence`.

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from reseed.classes import CLASS_COLOURS, CLASSES, DEPLOY
-from reseed.errors import TableError
+from reseed.base.classes import CLASS_COLOURS, CLASSES, DEPLOY
+from reseed.base.errors import TableError
 from reseed.figures.style import INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, plain_axes, styled
 
 _FEW = 16  # up to so many fit a page in four columns

@@ -7,11 +7,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from reseed.field.frame_pixels import frame_pixels, pieces_of_frames
-from reseed.field.parallel import ordered_map
+from reseed.base.parallel import ordered_map
 from reseed.figures.contact_sheet import contact_sheet, pick_frames
 from reseed.figures.style import counted
 from reseed.patches.resize import resize
+from reseed.survey.frame_pixels import frame_pixels, pieces_of_frames
 
 _THUMBNAIL_WIDTH_PX = 320
 

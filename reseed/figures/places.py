@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from reseed.classes import CLASS_COLOURS, CLASSES
+from reseed.base.classes import CLASS_COLOURS, CLASSES
 from reseed.figures.style import FAINT, INK, SMALL_PT, TEXT_PT
 
 BAR: Final = "#4d8290"

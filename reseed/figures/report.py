@@ -9,18 +9,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from reseed.artifacts.notice import WEAK_NOTICE
 from reseed.artifacts.splits import TEST, VAL
-from reseed.classes import CLASSES, DECISIONS
-from reseed.evaluate.baselines import score_baselines, verdict
-from reseed.evaluate.by_site import by_site
-from reseed.evaluate.ceiling import human_ceiling
-from reseed.evaluate.conditions import by_condition
-from reseed.evaluate.confusion import macro_f1
-from reseed.evaluate.coral_cover import coral_cover
-from reseed.evaluate.costs import cheapest_alpha, expected_costs
-from reseed.evaluate.evidence import Evidence, patch_confusion, score_frames, split_reliability
-from reseed.evaluate.percent import percent
-from reseed.evaluate.scoring import FRAME, PATCH
+from reseed.base.classes import CLASSES, DECISIONS
 from reseed.figures.alpha_curve import alpha_figure
 from reseed.figures.baselines import bars, baselines_figure
 from reseed.figures.by_site import site_figure
@@ -28,9 +19,18 @@ from reseed.figures.conditions import conditions_figure
 from reseed.figures.confusion import confusion_figure
 from reseed.figures.coral_cover import coral_figure
 from reseed.figures.mistakes import mistakes_figure
-from reseed.figures.notice import WEAK_NOTICE
 from reseed.figures.reliability import reliability_figure
 from reseed.figures.training import training_figure
+from reseed.score.baselines import score_baselines, verdict
+from reseed.score.by_site import by_site
+from reseed.score.ceiling import human_ceiling
+from reseed.score.conditions import by_condition
+from reseed.score.confusion import macro_f1
+from reseed.score.coral_cover import coral_cover
+from reseed.score.costs import cheapest_alpha, expected_costs
+from reseed.score.evidence import Evidence, patch_confusion, score_frames, split_reliability
+from reseed.score.percent import percent
+from reseed.score.scoring import FRAME, PATCH
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ReportData:
 
     Args:
         evidence: Predictions and references.
-        mistakes: M most confident mistakes, see `reseed.evaluate.mistakes`.
+        mistakes: M most confident mistakes, see `reseed.score.mistakes`.
         pictures: (M, H, W, 3) uint8 RGB, the patches of `mistakes` in their order.
         training: One row per epoch, `models/training.csv`.
     """

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from reseed.figures.notice import SYNTHETIC_NOTICE
+from reseed.artifacts.notice import SYNTHETIC_NOTICE
 
 DPI: Final = 160
 INK: Final = "#1b1f23"

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from reseed.errors import TableError
+from reseed.base.errors import TableError
 from reseed.figures.style import FAINT, INK, MUTED, TEXT_PT, Sheet, score, styled
 
 NEEDED = ("epoch", "train_loss", "val_loss", "val_macro_f1")

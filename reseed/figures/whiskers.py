@@ -4,8 +4,8 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from reseed.evaluate.bootstrap import Interval
 from reseed.figures.style import INK
+from reseed.score.bootstrap import Interval
 
 
 def whiskers(ax: Axes, at: float, interval: Interval, *, horizontal: bool) -> None:

@@ -10,18 +10,18 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from reseed.classes import CLASS_INDEX, CLASSES, CORAL, DEPLOY, NO_DEPLOY
-from reseed.decide.alpha import decisions
-from reseed.errors import ImageError
-from reseed.field.geotag import Geotag
+from reseed.base.classes import CLASS_INDEX, CLASSES, CORAL, DEPLOY, NO_DEPLOY
+from reseed.base.errors import ImageError
+from reseed.base.grid import tile_boxes
+from reseed.base.probabilities import predicted_classes
+from reseed.engines.engine import Engine
 from reseed.infer.frame_list import Frame
 from reseed.infer.geotags import Exif, read_exif_of
+from reseed.infer.map.thumbnail import thumbnail_jpeg
 from reseed.infer.tables import fixed
-from reseed.infer.thumbnail import thumbnail_jpeg
-from reseed.learn.engine import Engine
-from reseed.learn.probabilities import predicted_classes
 from reseed.patches.frame_path import FramePatches, load_frame_patches
-from reseed.patches.grid import tile_boxes
+from reseed.score.alpha import decisions
+from reseed.survey.geotag import Geotag
 
 SMALLER_THAN_PATCH: Final = "smaller_than_patch"
 MAX_PIXELS: Final = 100_000_000  # as catalog.max_pixels in the profiles; a larger image is taken for a bomb

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from reseed.errors import SourceError
-from reseed.field.imagery import IMAGE_SUFFIXES
-from reseed.field.inventory import is_system_file
-from reseed.field.layouts.reading import recording_folders
-from reseed.field.sources import explained
+from reseed.base.errors import SourceError
+from reseed.sources.folder import explained
+from reseed.sources.inventory import IMAGE_SUFFIXES, is_system_file
+from reseed.survey.layouts.reading import recording_folders
 
 LIST_SUFFIX: Final = ".txt"
 LOG_FILE: Final = "photo_log.csv"  # as in layout survey, whose module brings pandas with it

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from reseed.errors import ImageError, TableError
-from reseed.field.geotag import Facts, Geotag, merge, read_exif
-from reseed.field.imagery import HEAD_BYTES, JPEG, sniff_format
-from reseed.field.photo_log import PhotoLog, read_photo_log
+from reseed.base.errors import ImageError, TableError
 from reseed.infer.frame_list import LOG_FILE, Frame
+from reseed.sources.inventory import HEAD_BYTES, JPEG, sniff_format
+from reseed.survey.geotag import Facts, Geotag, merge, read_exif
+from reseed.survey.photo_log import PhotoLog, read_photo_log
 
 _EXIF_BYTES: Final = 1 << 18  # an EXIF block is 64 kB at most and stands before the picture
-_RENDERED: Final = b"RESEED_DEMO"  # the camera of the demo reef; see reseed.field.reef.recorder
+_RENDERED: Final = b"RESEED_DEMO"  # the camera of the demo reef; see reseed.demo.recorder
 _REREAD_S: Final = 2.0
 
 

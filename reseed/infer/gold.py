@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-from reseed.classes import parse_decision
-from reseed.errors import TableError
-from reseed.field.delimited import Row, read_text_table
+from reseed.base.classes import parse_decision
+from reseed.base.csv import Row, read_text_table
+from reseed.base.errors import TableError
 
 
 class GoldLabels:

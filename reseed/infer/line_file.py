@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from reseed.errors import TableError
+from reseed.base.errors import TableError
 
 _TAIL_BYTES: Final = 1 << 20  # far more than a run writes between two calls of the operating system
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reseed.classes import DEPLOY
+from reseed.base.classes import DEPLOY
 from reseed.infer.gold import GoldLabels
-from reseed.infer.map_page import Story, write_map
+from reseed.infer.map.page import Story, write_map
 from reseed.infer.tables import (
     MAP_FILE,
     TRACK_FILE,

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from reseed.artifacts.files import write_json
-from reseed.errors import TableError
+from reseed.base.errors import TableError
+from reseed.base.files import write_json
 from reseed.infer.line_file import writing
 
 RUN_FILE: Final = "run.json"

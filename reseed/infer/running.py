@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from tqdm import tqdm
 
-from reseed.errors import ImageError
+from reseed.base.errors import ImageError
 from reseed.infer.deciding import Decided, Rule, Unusable, decide, decision_row, patch_rows, thumbnail_row
 from reseed.infer.geotags import Logs
 from reseed.infer.line_file import LineFile, writing

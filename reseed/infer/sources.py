@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from reseed.field.imagery import HEAD_BYTES, JPEG, sniff_format
 from reseed.infer.frame_list import Frame, is_image_name, name_below, walk_folders
+from reseed.sources.inventory import HEAD_BYTES, JPEG, sniff_format
 
 POLL_S: Final = 0.25
 _LOOK_SHARE: Final = 0.05  # of the time may go into looking at folders that have become large

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from reseed.classes import CLASS_INDEX
+from reseed.base.classes import CLASS_INDEX
 from reseed.infer.line_file import read_lines, recover
 
 DECISIONS_FILE: Final = "decisions.csv"

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from reseed.artifacts.files import write_text
-from reseed.field.geotag import Facts, distance_m
+from reseed.base.files import write_text
 from reseed.infer.frame_list import sequence_of
 from reseed.infer.line_file import writing
 from reseed.infer.tables import FrameRow
+from reseed.survey.geotag import Facts, distance_m
 
 # Metres; frames of one folder that are further apart than this were not taken on one way.
 GAP_M: Final = 250.0

@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from reseed.errors import ParamsError
+from reseed.base.errors import ParamsError
 
 S = TypeVar("S", bound="Section")
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Final
 
-from reseed.errors import ParamsError
+from reseed.base.errors import ParamsError
 from reseed.params.aggregate import AggregateParams
 from reseed.params.baselines import BaselinesParams
 from reseed.params.catalog import CatalogParams

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from reseed.errors import ParamsError
+from reseed.base.errors import ParamsError
 from reseed.params.load import Section, join_problems, read_yaml, section_problems
 
 SECTION = "train"

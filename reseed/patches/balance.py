@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from reseed.classes import CLASSES, DECISIONS
+from reseed.base.classes import CLASSES, DECISIONS
 
 
 def label_weights(annotations: pd.DataFrame, frame_labels: pd.DataFrame) -> pd.DataFrame:

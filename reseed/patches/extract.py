@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reseed.errors import ImageError, TableError
-from reseed.field.frame_pixels import pieces_of_frames
-from reseed.field.imagery import decode_rgb
-from reseed.field.parallel import ordered_map
+from reseed.base.errors import ImageError, TableError
+from reseed.base.parallel import ordered_map
 from reseed.params.extract import ExtractParams
 from reseed.patches.frame_path import load_frame_patches
 from reseed.patches.plan import FramePlan, plan_frame
 from reseed.patches.resize import box_patches, resize
+from reseed.survey.frame_pixels import pieces_of_frames
+from reseed.survey.imagery import decode_rgb
 
 SMALLER_THAN_PATCH = "smaller_than_patch"
 

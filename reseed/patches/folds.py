@@ -6,7 +6,7 @@ from typing import Final, Literal
 import pandas as pd
 
 from reseed.artifacts.splits import TEST, TRAIN
-from reseed.errors import SplitError
+from reseed.base.errors import SplitError
 from reseed.params.split import SplitParams
 from reseed.patches.splits import divide
 

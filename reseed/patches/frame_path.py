@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from reseed.field.imagery import decode_at_least, read_image_file
-from reseed.field.memory import keep_freed_memory
-from reseed.patches.grid import Grid, grid_of
+from reseed.base.grid import Grid, grid_of
+from reseed.base.memory import keep_freed_memory
 from reseed.patches.resize import grid_patches
+from reseed.survey.imagery import decode_at_least, read_image_file
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reseed.classes import CLASSES
+from reseed.base.classes import CLASSES
 
 
 @dataclass(frozen=True)

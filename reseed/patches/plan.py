@@ -7,8 +7,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reseed.artifacts.annotations import WEAK
-from reseed.classes import CLASS_INDEX, CLASSES
-from reseed.patches.grid import Grid, grid_of, point_boxes, point_id, tile_boxes, tile_id
+from reseed.base.classes import CLASS_INDEX, CLASSES
+from reseed.base.grid import Grid, grid_of, point_boxes, point_id, tile_boxes, tile_id
 from reseed.patches.labels import label_boxes
 
 _RECT = ["x0", "y0", "x1", "y1"]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from reseed.patches.grid import Grid
+from reseed.base.grid import Grid
 
 try:
     import cykooz_resizer as simd

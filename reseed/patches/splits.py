@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reseed.artifacts.splits import NONE, SPLITS, TEST, TRAIN, VAL
-from reseed.errors import SplitError
+from reseed.base.errors import SplitError
 from reseed.params.split import SplitParams
 
 # Divisions drawn from the seed; the one in which every class is spread most evenly is taken.

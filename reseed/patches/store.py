@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from reseed.artifacts.files import new_file
-from reseed.errors import TableError
+from reseed.base.errors import TableError
+from reseed.base.files import new_file
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from tests.unit.field.surveys import encoded, picture, reefscan_exif, write_survey
+from tests.unit.survey.surveys import encoded, picture, reefscan_exif, write_survey
 
 Writer = Callable[[Path], None]
 

@@ -1,7 +1,7 @@
 """Writes one small example of everything that arrives broken, each into a source of good frames.
 
 `python -m tests.data.make_broken FOLDER` writes them all, one folder for each, to look at. What must become of each
-stands beside it in `CASES`; `tests/unit/field/test_broken.py` holds the catalog to it.
+stands beside it in `CASES`; `tests/unit/survey/test_broken.py` holds the catalog to it.
 """
 
 import os
@@ -35,7 +35,7 @@ from tests.data.breaking import (
     two_pages,
     unreadable,
 )
-from tests.unit.field.surveys import encoded, picture
+from tests.unit.survey.surveys import encoded, picture
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
-from reseed.audit.rungs import FAIL, NOT_CHECKED, PASS
+from reseed.audit.checks import FAIL, NOT_CHECKED, PASS
 from tests.pipeline.clone import Clone
 
 pytestmark = pytest.mark.slow
@@ -251,15 +251,15 @@ def test_6_parameters_edited_after_the_run(clone: Clone) -> None:
 
 
 def test_7_library_code_edited_after_the_run(clone: Clone) -> None:
-    clone.edit("reseed/decide/alpha.py", "_TIE = 1e-12", "_TIE = 1e-2")
+    clone.edit("reseed/score/alpha.py", "_TIE = 1e-12", "_TIE = 1e-2")
     clone.commit("Tidy")
     exit_code, rungs, report = audit(clone, "HEAD", *FAST)
     assert (exit_code, rungs["chain"]) == (1, FAIL)
-    assert "stage aggregate read reseed/decide/alpha.py as" in said(report, "chain")
+    assert "stage aggregate read reseed/score/alpha.py as" in said(report, "chain")
 
 
 def test_8_an_import_that_is_not_in_deps(clone: Clone) -> None:
-    clone.edit("reseed/decide/alpha.py", "import numpy as np", "import numpy as np\nimport reseed.patches.light")
+    clone.edit("reseed/score/alpha.py", "import numpy as np", "import numpy as np\nimport reseed.patches.light")
     forge(clone)
     exit_code, rungs, report = audit(clone, "HEAD", *FAST)
     assert (exit_code, rungs["chain"]) == (1, FAIL)

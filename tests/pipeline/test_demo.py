@@ -12,7 +12,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from reseed.classes import CLASSES
+from reseed.base.classes import CLASSES
 from tests.pipeline.clone import ROOT, Clone, new_clone
 
 # One worker for all: the reef is rendered once.

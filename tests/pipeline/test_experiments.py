@@ -86,12 +86,12 @@ def test_a_queued_sweep_over_alpha_and_patch_size(clone: Clone) -> None:
 
 def test_a_queued_experiment_runs_the_library_code_that_it_records(clone: Clone) -> None:
     """The workspace is put back before the queue starts: only the experiment's own copy holds the edit."""
-    clone.edit("reseed/classes.py", "CLASSES: Final = (", "print('edited library')\nCLASSES: Final = (")
+    clone.edit("reseed/base/classes.py", "CLASSES: Final = (", "print('edited library')\nCLASSES: Final = (")
     clone.dvc("exp", "run", "--queue", "--name", "edited", "-S", "aggregate.alpha=0.4")
-    clone.git("checkout", "reseed/classes.py")
+    clone.git("checkout", "reseed/base/classes.py")
     assert "Success" in run_queue(clone, jobs=1)
     assert "edited library" in clone.dvc("queue", "logs", "edited")
-    assert "edited library" in clone.git("show", "refs/exps/" + exp_ref(clone, "edited") + ":reseed/classes.py")
+    assert "edited library" in clone.git("show", "refs/exps/" + exp_ref(clone, "edited") + ":reseed/base/classes.py")
 
 
 def exp_ref(clone: Clone, name: str) -> str:

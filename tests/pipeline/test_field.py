@@ -5,8 +5,8 @@ import os
 import pandas as pd
 import pytest
 
-from reseed.classes import CLASSES
-from reseed.evaluate.metrics import compute_metrics
+from reseed.base.classes import CLASSES
+from reseed.score.metrics import compute_metrics
 from tests.pipeline.clone import Clone, new_clone
 
 NEEDED = ("RESEED_FIELD_DATA", "RESEED_FIELD_WEIGHTS")

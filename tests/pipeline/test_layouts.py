@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from reseed.patches.grid import Grid, tile_boxes
+from reseed.base.grid import Grid, tile_boxes
 from tests.pipeline.clone import Clone
 
 pytestmark = pytest.mark.slow

@@ -22,15 +22,15 @@ def test_a_profile_starts_without_the_results_of_the_commit_and_keeps_its_own(tm
     assert (run / "params.yaml").read_bytes() == clone.read("params/tiny.yaml")
     (run / "metrics").mkdir()
     (run / "metrics/metrics.json").write_text('{"of": "the profile"}')
-    clone.edit("reseed/errors.py", "Errors a user can act on", "Errors that a user can act on")
+    clone.edit("reseed/base/errors.py", "Errors a user can act on", "Errors that a user can act on")
     clone.commit("Change the code")
     assert prepare(clone) == run
     assert (run / "metrics/metrics.json").read_text() == '{"of": "the profile"}'
-    assert "Errors that a user can act on" in (run / "reseed/errors.py").read_text()
+    assert "Errors that a user can act on" in (run / "reseed/base/errors.py").read_text()
     assert clone.git("status", "--porcelain") == ""
 
 
 def test_uncommitted_code_is_said_not_to_run(tmp_path: Path) -> None:
     clone = new_clone(tmp_path / "clone")
-    clone.edit("reseed/errors.py", "Errors a user can act on", "Errors that a user can act on")
+    clone.edit("reseed/base/errors.py", "Errors a user can act on", "Errors that a user can act on")
     assert "uncommitted changes" in clone.run("sh", ".ci/profile", "params/tiny.yaml", "runs/tiny")

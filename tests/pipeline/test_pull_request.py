@@ -92,10 +92,10 @@ def test_code_and_parameters_that_the_result_is_not_of(clone: Clone) -> None:
     said = clone.run("python", "-m", "reseed", "drift", fails=True)
     assert "stage train used train.seed: 0, params.yaml has 7" in said
     clone.git("reset", "--quiet", "--hard", "HEAD~1")
-    clone.edit("reseed/decide/alpha.py", "_TIE = 1e-12", "_TIE = 1e-2")
+    clone.edit("reseed/score/alpha.py", "_TIE = 1e-12", "_TIE = 1e-2")
     clone.commit("Tidy")
     said = clone.run("python", "-m", "reseed", "drift", fails=True)
-    assert "stage aggregate read reseed/decide/alpha.py as" in said
+    assert "stage aggregate read reseed/score/alpha.py as" in said
     # Not committed: the commit itself is fine.
     clone.git("reset", "--quiet", "--soft", "HEAD~1")
     assert "DRIFTED" not in clone.run("python", "-m", "reseed", "drift")

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reseed.artifacts.table import Column, Table
-from reseed.errors import TableError
+from reseed.base.errors import TableError
 
 TABLE = Table(
     columns=(Column("name", "text", ""), Column("n", "int", ""), Column("depth_m", "float", "")), key=("name",)

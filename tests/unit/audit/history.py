@@ -9,13 +9,13 @@ from pathlib import Path
 import pandas as pd
 
 from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
-from reseed.artifacts.files import write_text
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.raw import RawSource, write_raw
 from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.artifacts.table import Table
-from reseed.classes import CLASSES, DEPLOY, NO_DEPLOY
+from reseed.base.classes import CLASSES, DEPLOY, NO_DEPLOY
+from reseed.base.files import write_text
 
 GROUPS, FRAMES_EACH, PATCHES_EACH = 8, 3, 12
 OUTPUTS = (

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from reseed.artifacts.files import write_text
-from reseed.classes import CLASSES, DECISIONS
-from reseed.evaluate.by_site import BY_SITE
-from reseed.evaluate.confusion import class_scores
-from reseed.evaluate.percent import class_key, percent
-from reseed.evaluate.scoring import FRAME, PATCH, TaskScores, as_intervals, as_metrics, score_task
+from reseed.base.classes import CLASSES, DECISIONS
+from reseed.base.files import write_text
+from reseed.score.by_site import BY_SITE
+from reseed.score.confusion import class_scores
+from reseed.score.percent import class_key, percent
+from reseed.score.scoring import FRAME, PATCH, TaskScores, as_intervals, as_metrics, score_task
 from tests.unit.audit.history import History, Reef
 
 SITES = ("Ugar", "Mer")

@@ -6,11 +6,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from reseed.audit.crate_run import Run
-from reseed.audit.revision import Repository
-from reseed.audit.run_files import run_files
-from reseed.audit.rungs import NOT_CHECKED, PASS, Rung
-from reseed.audit.snapshot import Snapshot
+from reseed.audit.checks import NOT_CHECKED, PASS, Rung
+from reseed.audit.exports.crate_run import Run
+from reseed.history.repository import Repository
+from reseed.history.run_files import run_files
+from reseed.history.snapshot import Snapshot
 
 COMMIT = "c0ffee" + "0" * 34
 SCORES = {"patch": {"macro_f1": 84.2, "macro_f1_low": "n/a", "n": 436}, "data": {"synthetic": True}}
@@ -45,7 +45,9 @@ def md5(content: bytes) -> str:
 
 def small_snapshot(root: Path) -> Snapshot:
     tree, cache = root / "tree", root / "cache"
-    code = {f"stages/{name}.py": f"# {name}\n".encode() for name in ("pull", "train")} | {"reseed/errors.py": b"# e\n"}
+    code = {f"stages/{name}.py": f"# {name}\n".encode() for name in ("pull", "train")} | {
+        "reseed/base/errors.py": b"# e\n"
+    }
     tracked = code | {
         "metrics/metrics.json": json.dumps(SCORES).encode(),
         "requirements.lock": b"dvc==3.67.1\ntorch==2.14.1\n",
@@ -62,7 +64,7 @@ def small_snapshot(root: Path) -> Snapshot:
         return {"path": name, "hash": "md5", "md5": md5(content), "size": len(content)}
 
     raw = {"path": "data/raw", "hash": "md5", "md5": f"{'0' * 32}.dir", "size": 20, "nfiles": 2}
-    read = [entry(name, code[name]) for name in ("stages/train.py", "reseed/errors.py")]
+    read = [entry(name, code[name]) for name in ("stages/train.py", "reseed/base/errors.py")]
     made = [entry(name, content) for name, content in CACHED.items()]
     made.append({"path": "plots/figures", "hash": "md5", "md5": f"{md5(listing)}.dir", "size": 10, "nfiles": 2})
     made.append({"path": LOST, "hash": "md5", "md5": "f" * 32, "size": 7})

@@ -12,11 +12,11 @@ from in_toto_attestation.predicates.provenance.v1 import provenance_pb2
 from in_toto_attestation.v1 import statement_pb2
 from in_toto_attestation.v1.statement import Statement
 
-from reseed.audit.attestation import provenance
-from reseed.audit.run_files import run_files
-from reseed.audit.snapshot import Snapshot
+from reseed.audit.exports.attestation import provenance
 from reseed.audit.statement import release_of
-from reseed.errors import ReseedError
+from reseed.base.errors import ReseedError
+from reseed.history.run_files import run_files
+from reseed.history.snapshot import Snapshot
 from tests.unit.audit.small_run import CACHED, COMMIT, PARAMS, SOURCE, md5, small_snapshot
 
 
@@ -57,7 +57,13 @@ def test_subjects_are_scores_and_model_with_the_sha256_of_the_real_objects(state
 def test_dependencies_are_commit_sources_weights_and_code(snapshot: Snapshot, stated: dict[str, Any]) -> None:
     dependencies = {entry["name"]: entry for entry in stated["predicate"]["buildDefinition"]["resolvedDependencies"]}
     assert list(dependencies)[:3] == ["commit", "data/raw/reef", "pretrained weights"]
-    assert set(dependencies) >= {"dvc.yaml", "params.yaml", "reseed/errors.py", "stages/pull.py", "stages/train.py"}
+    assert set(dependencies) >= {
+        "dvc.yaml",
+        "params.yaml",
+        "reseed/base/errors.py",
+        "stages/pull.py",
+        "stages/train.py",
+    }
     assert dependencies["commit"]["digest"] == {"gitCommit": COMMIT}
     assert dependencies["pretrained weights"]["digest"] == {"sha256": "cd" * 32}
     reef = dependencies["data/raw/reef"]

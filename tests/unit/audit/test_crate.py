@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from reseed.audit import crate as crate_module
-from reseed.audit.crate import METADATA, check_crate, require_crate_target, write_crate
-from reseed.audit.crate_entities import run_entities
-from reseed.audit.crate_facts import PROFILES
-from reseed.audit.crate_run import Run
-from reseed.errors import ReseedError
-from reseed.figures.notice import SYNTHETIC_NOTICE
+from reseed.artifacts.notice import SYNTHETIC_NOTICE
+from reseed.audit.exports import crate as crate_module
+from reseed.audit.exports.crate import METADATA, check_crate, require_crate_target, write_crate
+from reseed.audit.exports.crate_entities import run_entities
+from reseed.audit.exports.crate_facts import PROFILES
+from reseed.audit.exports.crate_run import Run
+from reseed.base.errors import ReseedError
 from tests.unit.audit.small_run import CACHED, COMMIT, LOST, md5, small_run
 
 Graph = Mapping[str, dict[str, Any]]

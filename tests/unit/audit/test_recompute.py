@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from reseed.audit.recompute import CALIBRATION, ENGINE, NEAR, PREDICTIONS
-from reseed.audit.snapshot import Snapshot
+from reseed.history.snapshot import Snapshot
 
 COLUMNS = "patch_id,frame_id,split,gold,p_no_deploy,p_coral,p_deploy,predicted\n"
 STORED = COLUMNS + "a#1,a,test,Deploy,0.100000,0.200000,0.700000,Deploy\n"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from reseed.artifacts.files import write_text
+from reseed.base.files import write_text
 from reseed.cli.main import main
 
 FIELD = os.environ.get("RESEED_FIELD_DATA", "")

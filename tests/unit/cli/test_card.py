@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from reseed.artifacts.files import write_text
-from reseed.audit.record import read_record
-from reseed.audit.revision import HERE, Repository
-from reseed.cli.card_text import Card, card_page
+from reseed.artifacts.notice import SYNTHETIC_NOTICE
+from reseed.base.files import write_text
 from reseed.cli.main import main
-from reseed.figures.notice import SYNTHETIC_NOTICE
+from reseed.history.record import read_record
+from reseed.history.repository import HERE, Repository
+from reseed.reports.card import Card, card_page
 from tests.unit.audit.history import History, every, reef
 from tests.unit.audit.results import commit_result
 

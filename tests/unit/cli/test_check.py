@@ -6,10 +6,10 @@ import pytest
 from ruamel.yaml import YAML
 
 from reseed.cli.main import main
-from reseed.field.sources import digest_folder
 from reseed.params.sections import SECTIONS
+from reseed.sources.folder import digest_folder
 from stages import pull
-from tests.unit.field.surveys import write_survey
+from tests.unit.survey.surveys import write_survey
 
 REPOSITORY = Path(__file__).parents[3]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from reseed.artifacts.notice import SYNTHETIC_NOTICE
 from reseed.cli.main import main
-from reseed.figures.notice import SYNTHETIC_NOTICE
 from tests.unit.audit.history import History, every, reef
 
 

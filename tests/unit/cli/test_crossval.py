@@ -14,17 +14,17 @@ from ruamel.yaml import YAML
 from sklearn.metrics import f1_score
 
 from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
-from reseed.artifacts.files import write_bytes
 from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.notice import SYNTHETIC_NOTICE
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
-from reseed.audit import crossval
-from reseed.classes import CLASSES
+from reseed.base.classes import CLASSES
+from reseed.base.files import write_bytes
 from reseed.cli.main import main
-from reseed.figures.notice import SYNTHETIC_NOTICE
-from reseed.learn.state import state_bytes
+from reseed.compare import crossval
+from reseed.network.state import state_bytes
 from tests.unit.audit.history import blank
-from tests.unit.learn.conftest import TRAIN_VALUES, draw_patches
+from tests.unit.network.conftest import TRAIN_VALUES, draw_patches
 
 SITES, FRAMES_EACH, PATCHES_EACH = 6, 2, 6
 N = SITES * FRAMES_EACH * PATCHES_EACH

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from reseed.artifacts.notice import SYNTHETIC_NOTICE
 from reseed.cli.main import main
-from reseed.figures.notice import SYNTHETIC_NOTICE
 from tests.unit.audit.history import History, reef
 from tests.unit.audit.results import commit_result
 

@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from reseed.cli.main import main
-from reseed.field.imagery import DECODE_RULE
-from reseed.learn import parity
-from reseed.learn.engine import open_engine
+from reseed.engines import parity
+from reseed.engines.engine import open_engine
 from reseed.patches.resize import RESIZE_RULE
 from reseed.patches.store import Geometry
-from tests.unit.learn.lively import PATCHES, lively, save, save_research
+from reseed.survey.imagery import DECODE_RULE
+from tests.unit.network.lively import PATCHES, lively, save, save_research
 
 
 @pytest.fixture

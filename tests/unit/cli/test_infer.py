@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from numpy.typing import NDArray
 
+from reseed.base.errors import ModelError
 from reseed.cli import infer
 from reseed.cli.main import main
-from reseed.errors import ModelError
-from reseed.field.imagery import DECODE_RULE
 from reseed.infer import tables
-from reseed.learn.checkpoint import describe_model, save_model
-from reseed.learn.models import Network
+from reseed.network.checkpoint import describe_model, save_model
+from reseed.network.model import Network
 from reseed.patches.resize import RESIZE_RULE
-from tests.unit.field.surveys import LOG_HEADER, encoded, picture
+from reseed.survey.imagery import DECODE_RULE
 from tests.unit.infer.boat import PATCH, ColourEngine, Infer, decided, frame_image, frame_jpeg, rows, write_tow
+from tests.unit.survey.surveys import LOG_HEADER, encoded, picture
 
 REPOSITORY = Path(__file__).parents[3]
 

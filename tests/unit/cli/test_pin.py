@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from reseed.cli.main import main
-from reseed.field.sources import digest_folder
+from reseed.sources.folder import digest_folder
 
 
 def test_pin_prints_the_digest_alone(

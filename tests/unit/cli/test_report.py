@@ -10,11 +10,11 @@ import pytest
 from markdown_it import MarkdownIt
 from PIL import Image
 
-from reseed.audit.rungs import FAIL, PASS
+from reseed.artifacts.notice import SYNTHETIC_NOTICE
+from reseed.audit.checks import FAIL, PASS
 from reseed.cli.main import main
-from reseed.cli.page import code, percent, points, words
-from reseed.cli.report_text import report_page
-from reseed.figures.notice import SYNTHETIC_NOTICE
+from reseed.reports.page import code, percent, points, words
+from reseed.reports.report import report_page
 from tests.unit.audit.history import History, Reef, every, reef
 from tests.unit.audit.results import commit_result
 

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
 
-from reseed.artifacts.files import read_json, write_text
+from reseed.artifacts.notice import SYNTHETIC_NOTICE
+from reseed.base.files import read_json, write_text
 from reseed.cli.main import main
-from reseed.figures.notice import SYNTHETIC_NOTICE
 from stages import aggregate, evaluate
-from tests.unit.evaluate.runs import write_run
+from tests.unit.score.runs import write_run
 
 PATCHES, FRAMES = "data/predictions/patches.csv", "data/predictions/frames.csv"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from reseed.artifacts.notice import SYNTHETIC_NOTICE, WEAK_NOTICE
+from reseed.base.errors import ReseedError
 from reseed.cli import scores
-from reseed.errors import ReseedError
-from reseed.figures.notice import SYNTHETIC_NOTICE, WEAK_NOTICE
 from stages import aggregate, evaluate
-from tests.unit.evaluate.runs import write_run
+from tests.unit.score.runs import write_run
 
 
 def call(*argv: str) -> int:
@@ -120,6 +120,6 @@ def test_no_scores_yet(run: Path) -> None:
 def test_it_starts_without_matplotlib() -> None:
     module = Path(scores.__file__).read_text()
     assert "figures.style" not in module
-    assert "matplotlib" not in Path(sys.modules["reseed.figures.notice"].__file__ or "").read_text().replace(
+    assert "matplotlib" not in Path(sys.modules["reseed.artifacts.notice"].__file__ or "").read_text().replace(
         "apart from matplotlib", ""
     )

@@ -1,10 +1,10 @@
 import pytest
 from matplotlib.figure import Figure
 
-from reseed.evaluate.bootstrap import Interval
+from reseed.artifacts.notice import SYNTHETIC_NOTICE
 from reseed.figures.change import Step, change_figure
-from reseed.figures.notice import SYNTHETIC_NOTICE
 from reseed.figures.style import png_bytes
+from reseed.score.bootstrap import Interval
 
 NONE = Interval(float("nan"), float("nan"), 2, "2 clusters")
 

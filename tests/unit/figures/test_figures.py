@@ -10,18 +10,9 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from reseed.classes import CLASS_COLOURS, CLASSES, DECISIONS
-from reseed.decide.alpha import alpha_grid, decisions_over
-from reseed.errors import TableError
-from reseed.evaluate.agreement import agree
-from reseed.evaluate.alpha_curve import AlphaCurve, alpha_curve
-from reseed.evaluate.baselines import BaselineScore
-from reseed.evaluate.bootstrap import Interval
-from reseed.evaluate.by_site import BY_SITE
-from reseed.evaluate.calibration import reliability
-from reseed.evaluate.ceiling import Ceiling
-from reseed.evaluate.conditions import BY_CONDITION, CONDITIONS
-from reseed.evaluate.scoring import TaskScores
+from reseed.artifacts.notice import SYNTHETIC_NOTICE, WEAK_NOTICE
+from reseed.base.classes import CLASS_COLOURS, CLASSES, DECISIONS
+from reseed.base.errors import TableError
 from reseed.figures.alpha_curve import alpha_figure
 from reseed.figures.baselines import bars, baselines_figure
 from reseed.figures.by_site import site_figure
@@ -30,10 +21,19 @@ from reseed.figures.confusion import confusion_figure
 from reseed.figures.contact_sheet import contact_sheet, pick_frames
 from reseed.figures.coral_cover import coral_figure
 from reseed.figures.mistakes import mistakes_figure, short_id
-from reseed.figures.notice import SYNTHETIC_NOTICE, WEAK_NOTICE
 from reseed.figures.reliability import reliability_figure
 from reseed.figures.style import counted, marked, png_bytes
 from reseed.figures.training import training_figure
+from reseed.score.agreement import agree
+from reseed.score.alpha import alpha_grid, decisions_over
+from reseed.score.alpha_curve import AlphaCurve, alpha_curve
+from reseed.score.baselines import BaselineScore
+from reseed.score.bootstrap import Interval
+from reseed.score.by_site import BY_SITE
+from reseed.score.calibration import reliability
+from reseed.score.ceiling import Ceiling
+from reseed.score.conditions import BY_CONDITION, CONDITIONS
+from reseed.score.scoring import TaskScores
 
 COUNTS = np.array([[187, 29, 17], [21, 132, 18], [25, 11, 103]])
 

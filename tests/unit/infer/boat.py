@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from reseed.classes import CLASSES
-from reseed.field.imagery import DECODE_RULE
+from reseed.base.classes import CLASSES
+from reseed.engines.facts import ModelFacts
 from reseed.infer import tables
-from reseed.learn.facts import ModelFacts
 from reseed.patches.resize import RESIZE_RULE
-from tests.unit.field.surveys import encoded, reefscan_exif
+from reseed.survey.imagery import DECODE_RULE
+from tests.unit.survey.surveys import encoded, reefscan_exif
 
 PATCH = 40
 ROWS, COLS = 2, 4

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reseed.errors import SourceError
+from reseed.base.errors import SourceError
 from reseed.infer.frame_list import Frame, find_frames, sequence_of
 
 

@@ -2,17 +2,17 @@ from pathlib import Path
 
 import pytest
 
-from reseed.errors import ImageError, TableError
-from reseed.field.imagery import decode_rgb
-from reseed.field.images import examine_images
-from reseed.field.inventory import take_inventory
-from reseed.field.reef.recorder import FrameRecord, Position, exif_of
-from reseed.field.reef.scene import FrameKey
+from reseed.base.errors import ImageError, TableError
+from reseed.demo.recorder import FrameRecord, Position, exif_of
+from reseed.demo.scene import FrameKey
 from reseed.infer import geotags
 from reseed.infer.frame_list import Frame
 from reseed.infer.geotags import Logs, read_exif_of
-from tests.unit.field.surveys import LOG_HEADER, encoded, picture, reefscan_exif
+from reseed.sources.inventory import take_inventory
+from reseed.survey.imagery import decode_rgb
+from reseed.survey.images import examine_images
 from tests.unit.infer.boat import frame_jpeg
+from tests.unit.survey.surveys import LOG_HEADER, encoded, picture, reefscan_exif
 
 
 def frame_in(folder: Path, name: str = "20230315_020600_000_0000.jpg") -> Frame:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from reseed.errors import TableError
+from reseed.base.errors import TableError
 from reseed.infer.gold import read_gold
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reseed.errors import TableError
+from reseed.base.errors import TableError
 from reseed.infer.line_file import LineFile, read_lines, recover
 from reseed.infer.tables import DECISION_COLUMNS, DECISIONS_FILE, PATCH_COLUMNS, PATCHES_FILE, take_up
 

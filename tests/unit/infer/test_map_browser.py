@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from reseed.classes import CLASS_COLOURS
-from reseed.infer.map_page import Story, page
+from reseed.base.classes import CLASS_COLOURS
+from reseed.infer.map.page import Story, page
 from reseed.infer.tables import FrameRow
 from tests.browser import Page, browser_page, find_browser
-from tests.unit.field.surveys import encoded
 from tests.unit.infer.boat import frame_image
+from tests.unit.survey.surveys import encoded
 
 BROWSER = find_browser()
 pytestmark = [

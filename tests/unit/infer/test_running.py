@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from reseed.errors import TableError
+from reseed.base.errors import TableError
 from reseed.infer import running
 from reseed.infer.deciding import Rule
 from reseed.infer.frame_list import Frame, find_frames

@@ -6,8 +6,8 @@ import pytest
 from reseed.infer import sources
 from reseed.infer.frame_list import Frame
 from reseed.infer.sources import PATIENCE_S, POLL_S, ListSource, WatchedFolders
-from tests.unit.field.surveys import encoded
 from tests.unit.infer.boat import frame_image, frame_jpeg
+from tests.unit.survey.surveys import encoded
 
 WHOLE = frame_jpeg("dddddddd")
 

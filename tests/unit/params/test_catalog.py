@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from reseed.field.imagery import REASONS
-from tests.unit.field.surveys import catalog_params
+from reseed.survey.imagery import REASONS
+from tests.unit.survey.surveys import catalog_params
 
 DOCS = Path(__file__).parents[3] / "docs/layouts.md"
 

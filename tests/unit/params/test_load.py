@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from reseed.errors import ParamsError
+from reseed.base.errors import ParamsError
 from reseed.params.aggregate import AggregateParams
 from reseed.params.extract import ExtractParams
 from reseed.params.load import load_section, read_yaml

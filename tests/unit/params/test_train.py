@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from reseed.errors import ParamsError
+from reseed.base.errors import ParamsError
 from reseed.params.load import load_section
 from reseed.params.predict import PredictParams
 from reseed.params.train import PretrainedParams, TrainParams, load_pretrained_params

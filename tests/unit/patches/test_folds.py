@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reseed.errors import SplitError
+from reseed.base.errors import SplitError
 from reseed.params.split import SplitParams
 from reseed.patches.folds import hold_out_each
 

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
 
-from reseed.errors import ImageError
-from reseed.field import imagery
-from reseed.field.imagery import decode_at_least, decode_bytes
+from reseed.base.errors import ImageError
+from reseed.base.grid import Grid
 from reseed.patches import resize as resizing
 from reseed.patches.frame_path import load_frame_patches
-from reseed.patches.grid import Grid
 from reseed.patches.resize import grid_patches
-from tests.unit.field.surveys import encoded
+from reseed.survey import imagery
+from reseed.survey.imagery import decode_at_least, decode_bytes
+from tests.unit.survey.surveys import encoded
 
 MAX_PIXELS = 10_000_000
 # Not a multiple of eight along either edge, so that a reduced picture ends inside its last pixel.

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 
-from reseed.field.imagery import decode_bytes, decode_rgb
-from reseed.field.parallel import ordered_map
+from reseed.base.parallel import ordered_map
 from reseed.patches.overlap import (
     MAX_HASH_BITS,
     MIN_PEAK_SD,
@@ -27,6 +26,7 @@ from reseed.patches.overlap import (
     register,
     small_view,
 )
+from reseed.survey.imagery import decode_bytes, decode_rgb
 
 FOLDER = os.environ.get("RESEED_FIELD_DATA", "")
 

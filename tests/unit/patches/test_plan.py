@@ -8,7 +8,7 @@ from PIL import Image
 from reseed.artifacts.annotations import ANNOTATIONS
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.pieces import PIECES
-from reseed.errors import TableError
+from reseed.base.errors import TableError
 from reseed.params.extract import ExtractParams
 from reseed.patches.extract import coarser_labels, cut, cut_beforehand, mixed_footprint, plan
 from reseed.patches.plan import plan_frame

@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from reseed.patches.grid import Grid
+from reseed.base.grid import Grid
 from reseed.patches.resize import box_patches, grid_patches, resize
 
 

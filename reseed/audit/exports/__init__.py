@@ -1,0 +1,1 @@
+"""An audited run handed on: in-toto statement, RO-Crate."""

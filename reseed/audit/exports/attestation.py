@@ -1,0 +1,123 @@
+"""The run as an in-toto Statement v1 with a SLSA provenance v1 predicate: what was made, from what, by what.
+
+Specifications: in-toto/attestation `spec/v1`, slsa.dev `spec/v1.0/provenance`. The statement is not signed: whoever
+vouches for it signs it (`cosign attest-blob --statement`, `in-toto-sign`).
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from reseed.audit.chain import METRICS
+from reseed.base.errors import ReseedError
+from reseed.history.run_files import RunFile, git_blob
+from reseed.history.snapshot import LOCK, Snapshot, plain
+
+STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
+PREDICATE_TYPE: Final = "https://slsa.dev/provenance/v1"
+# How the parameters and dependencies are to be read: a DVC pipeline, run by `dvc repro`, see docs/audit.md.
+BUILD_TYPE: Final = "https://dvc.org/doc/command-reference/repro"
+# A machine that nobody vouches for ran it: no more than SLSA Build level 1.
+BUILDER: Final = "https://dvc.org/"
+_MODEL: Final = "models/"
+_METRICS: Final = "metrics/"
+
+
+def provenance(snapshot: Snapshot, files: Mapping[str, RunFile], sources: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the statement, ready for JSON.
+
+    Args:
+        snapshot: The run.
+        files: What it read and wrote, see `run_files`.
+        sources: Of the data statement.
+
+    Raises:
+        ReseedError: If the model or a metrics file is not stored here: a subject needs its sha256.
+    """
+    synthetic = any(source["synthetic"] for source in sources)
+    card = _json(snapshot, "models/model.json")
+    return {
+        "_type": STATEMENT_TYPE,
+        "subject": [_subject(snapshot, files[path], synthetic=synthetic) for path in _subjects(snapshot)],
+        "predicateType": PREDICATE_TYPE,
+        "predicate": {
+            "buildDefinition": {
+                "buildType": BUILD_TYPE,
+                "externalParameters": {"pipeline": "dvc.yaml", "params": plain(snapshot.yaml("params.yaml"))},
+                "internalParameters": {key: card.get(key) for key in ("device", "versions")},
+                "resolvedDependencies": list(_dependencies(snapshot, files, sources)),
+            },
+            "runDetails": {
+                "builder": {"id": BUILDER, "version": {"dvc": dvc_version(snapshot)}},
+                "metadata": {"invocationId": files[LOCK].sha256},
+                "byproducts": [_descriptor(files[LOCK])],
+            },
+        },
+    }
+
+
+def dvc_version(snapshot: Snapshot) -> str:
+    """Return the version of DVC that requirements.lock pins at this state; `unknown` without one."""
+    lock = snapshot.tree / "requirements.lock"
+    lines = lock.read_text(encoding="utf-8").splitlines() if lock.is_file() else []
+    return next((line.removeprefix("dvc==") for line in lines if line.startswith("dvc==")), "unknown")
+
+
+def _subjects(snapshot: Snapshot) -> list[str]:
+    """Return the paths of the scores and of the model, the headline first."""
+    found = sorted(path for path in snapshot.outputs if path.startswith((_METRICS, _MODEL)))
+    return [METRICS, *(path for path in found if path != METRICS)]
+
+
+def _subject(snapshot: Snapshot, file: RunFile, *, synthetic: bool) -> dict[str, Any]:
+    if not file.sha256:
+        raise ReseedError(
+            f"{file.path} of {snapshot.name}: its object is not here, and a statement needs its sha256; `--fetch` or "
+            "`dvc pull` gets it"
+        )
+    descriptor = _descriptor(file)
+    return descriptor | {"annotations": {"synthetic": synthetic}} if file.path.startswith(_METRICS) else descriptor
+
+
+def _dependencies(
+    snapshot: Snapshot, files: Mapping[str, RunFile], sources: list[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the commit, each source, the weights that training started from, and every file that a stage read."""
+    if snapshot.commit:
+        yield {"name": "commit", "digest": {"gitCommit": snapshot.commit}}
+    yield from map(_source, sources)
+    weights = _json(snapshot, "data/pretrained/weights.json")
+    if weights.get("sha256"):
+        named = {key: weights.get(key) for key in ("backbone", "weights", "file")}
+        yield {"name": "pretrained weights", "digest": {"sha256": weights["sha256"]}, "annotations": named}
+    read = {str(dep["path"]) for stage in snapshot.lock.values() for dep in stage.get("deps") or []}
+    tracked = ((read | {"dvc.yaml", "params.yaml"}) & files.keys()) - snapshot.outputs.keys()
+    for path in sorted(tracked):
+        content = files[path].content
+        descriptor = _descriptor(files[path])
+        if content is not None:
+            descriptor["digest"]["gitBlob"] = git_blob(content)
+        yield descriptor
+
+
+def _source(source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a source; its digest is that of the one file it came as, or of the folder as in `dirHash`."""
+    kind = "sha256" if source["kind"] in {"archive", "url"} else "dirHash"
+    kept = ("kind", "release", "licence", "citation", "pinned", "synthetic", "files", "bytes")
+    uri = str(source["uri"])
+    described: dict[str, Any] = {"name": f"data/raw/{source['name']}", "digest": {kind: source["sha256"]}}
+    if "://" in uri:
+        described["uri"] = uri
+    said = {key: source.get(key) for key in kept} | ({"path": uri} if uri and "://" not in uri else {})
+    return described | {"annotations": said}
+
+
+def _descriptor(file: RunFile) -> dict[str, Any]:
+    return {"name": file.path, "digest": ({"sha256": file.sha256} if file.sha256 else {}) | {"md5": file.md5}}
+
+
+def _json(snapshot: Snapshot, path: str) -> dict[str, Any]:
+    stored = snapshot.stored(path)
+    if stored is None:
+        raise ReseedError(f"{path} of {snapshot.name}: its object is not here; `--fetch` or `dvc pull` gets it")
+    return dict(json.loads(stored.read_bytes()))

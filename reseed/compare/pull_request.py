@@ -1,0 +1,222 @@
+"""What a change did to the result: base and head side by side, how sure a difference is, and whether head holds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+import pandas as pd
+
+from reseed.artifacts.splits import TEST
+from reseed.audit.checks import FAIL, Rung
+from reseed.audit.shared_frames import AUTO
+from reseed.base.classes import CLASSES
+from reseed.base.errors import ReseedError
+from reseed.compare.changes import changed_code, changed_params
+from reseed.compare.comparison import compare
+from reseed.history.record import CLASS_SCORES, TASKS, Record, read_record
+from reseed.history.repository import Repository, Revision
+from reseed.history.run_state import read_run
+from reseed.score.percent import NOT_AVAILABLE, class_key
+from reseed.score.scoring import SCORES
+
+# Where digests alone are compared: what shapes the data a score is of, in the order it is made.
+_INPUTS: Final = (
+    "data/raw.json",
+    "data/catalog/frames.csv",
+    "data/catalog/annotations.csv",
+    "data/catalog/frame_labels.csv",
+    "data/catalog/splits.csv",
+)
+
+
+def pull_request(
+    repository: Repository,
+    base: Revision,
+    head: Revision,
+    rungs: Mapping[str, Rung],
+    resamples: int,
+    seed: int,
+    base_rungs: Mapping[str, Rung] | None = None,
+) -> dict[str, Any]:
+    """Set head beside base.
+
+    Args:
+        repository: Of both.
+        base: What head is compared with; it may hold no result yet.
+        head: A commit, or the workspace.
+        rungs: The audit of head.
+        resamples: Of the bootstrap.
+        seed: Of the bootstrap.
+        base_rungs: What was audited of base: whether its result is that of its code and parameters.
+
+    Returns:
+        The report, ready for JSON: scores in percent, differences in percent points. `alone` says why base has no
+        result; `not_compared` why nothing is tested, and `lacking` which sides lack their single answers.
+        `same_test_set` is None where that cannot be known.
+
+    Raises:
+        ReseedError: If head has no result.
+    """
+    new = read_record(repository, head)
+    try:
+        old, alone = read_record(repository, base), ""
+    except ReseedError as error:
+        old, alone = None, str(error)
+    found, lacking = (None, {}) if old is None else _compared(repository, base, head, resamples, seed)
+    same = None if old is None else _same_test_set(old, new, found)
+    return {
+        "base": asdict(base),
+        "head": asdict(head),
+        "synthetic": any(record.synthetic for record in (old, new) if record),
+        "weak": any(record.weak for record in (old, new) if record),
+        "alone": alone,
+        "not_compared": alone or "; ".join(dict.fromkeys(lacking.values())),
+        "lacking": list(lacking),
+        "same_test_set": same,
+        "test_set": {
+            "base": None if old is None else _test_set(old),
+            "head": _test_set(new),
+            "differences": {} if found is None else _counted(found["test_set_differences"]),
+        },
+        "scores": _scores(old, new, found, same=bool(same)),
+        "macro_f1": {
+            side: None
+            if record is None
+            else {"f1": record.metrics["patch"]["macro_f1"], **_interval(record, "macro_f1")}
+            for side, record in (("base", old), ("head", new))
+        },
+        "classes": [_class(old, new, name, same=bool(same)) for name in CLASSES],
+        "sites": _sites(old, new, same=bool(same)),
+        "operating_point": {"base": None if old is None else _operating(old), "head": _operating(new)},
+        "flips": None if found is None else found["flips"],
+        "mcnemar": None if found is None else found["mcnemar"],
+        "params": [] if old is None else changed_params([old.params], [new.params]),
+        "data": None if found is None else found["data"],
+        "inputs": [] if old is None else _inputs(old, new),
+        "code": changed_code(repository, base, head),
+        "passed": all(rung.status != FAIL for rung in rungs.values()),
+        "rungs": [{"rung": name, **asdict(rung)} for name, rung in rungs.items()],
+        "base_rungs": [{"rung": name, **asdict(rung)} for name, rung in (base_rungs or {}).items()],
+    }
+
+
+def _compared(
+    repository: Repository, base: Revision, head: Revision, resamples: int, seed: int
+) -> tuple[dict[str, Any] | None, dict[str, str]]:
+    """Return the comparison by single answers, or none and why each side that lacks them does."""
+    runs, lacking = [], {}
+    for side, revision in (("base", base), ("head", head)):
+        try:
+            runs.append(read_run(repository, revision))
+        except ReseedError as error:
+            lacking[side] = str(error)
+    return None if lacking else compare(repository, runs[:1], runs[1:], resamples, seed), lacking
+
+
+def _same_test_set(old: Record, new: Record, found: Mapping[str, Any] | None) -> bool | None:
+    if found is not None:
+        return bool(found["same_test_set"])
+    return True if old.same_test_set(new) else None
+
+
+def _test_set(record: Record) -> dict[str, int]:
+    return {"patches": int(record.metrics["patch"]["n"]), "frames": int(record.metrics["frame"]["n"])}
+
+
+def _counted(differences: Mapping[str, Sequence[Any]]) -> dict[str, int]:
+    return {name: len(items) for name, items in differences.items() if items}
+
+
+def _scores(old: Record | None, new: Record, found: Mapping[str, Any] | None, *, same: bool) -> list[dict[str, Any]]:
+    """Return one row for each score of either task; computed again from the answers where these are stored."""
+    if found is not None:
+        return [
+            {key: value for key, value in row.items() if key not in {"a", "b"}}
+            | {"base": row["a"]["mean"], "head": row["b"]["mean"]}
+            for row in found["scores"]
+        ]
+    rows = []
+    for task in TASKS:
+        for name in SCORES[task]:
+            a = None if old is None else old.metrics[task].get(name, NOT_AVAILABLE)
+            b = new.metrics[task][name]
+            rows.append({"score": f"{task}.{name}", "base": a, "head": b, "difference": _difference(a, b, same=same)})
+    return rows
+
+
+def _difference(a: Any, b: Any, *, same: bool) -> float | str:
+    """Return second minus first, percent points; `n/a` where one is no score or they are not of the same items."""
+    if not same or not isinstance(a, (int, float)) or not isinstance(b, (int, float)) or a != a or b != b:  # noqa: PLR0124
+        return NOT_AVAILABLE
+    return round(float(b) - float(a), 4)
+
+
+def _class(old: Record | None, new: Record, name: str, *, same: bool) -> dict[str, Any]:
+    key = class_key(name)
+    a, b = (None if record is None else _class_scores(record, key) for record in (old, new))
+    return {
+        "class": name,
+        "base": a,
+        "head": b,
+        "difference": _difference(a and a["f1"], b and b["f1"], same=same),
+    }
+
+
+def _class_scores(record: Record, key: str) -> dict[str, Any]:
+    found = record.details["patch"][TEST]["classes"][key]
+    return {score: found[score] for score in CLASS_SCORES} | _interval(record, f"{key}_f1")
+
+
+def _interval(record: Record, score: str) -> dict[str, float | str]:
+    """Return the 95 % interval of a patch score, `n/a` where there is none."""
+    intervals = record.details["patch"][TEST].get("intervals")
+    found = intervals.get(score) if isinstance(intervals, dict) else None
+    known = isinstance(found, dict) and "reason" not in found
+    return {end: found[end] if known and found else NOT_AVAILABLE for end in ("low", "high")}
+
+
+def _sites(old: Record | None, new: Record, *, same: bool) -> list[dict[str, Any]]:
+    """Return one row for each test site of either side, the deepest fall of macro F1 first."""
+    columns = ["site", "n_patches", "n_frames", "macro_f1", "frame_accuracy"]
+    after = new.sites[columns]
+    before = after.iloc[:0] if old is None else old.sites[columns]
+    both = before.merge(after, how="outer", on="site", suffixes=("_base", "_head"))
+    rows = []
+    for row in both.to_dict("records"):
+        sides = {
+            side: {name: _plain(row[f"{name}_{side}"]) for name in columns if name != "site"}
+            for side in ("base", "head")
+        }
+        fall = _difference(row["macro_f1_base"], row["macro_f1_head"], same=same)
+        rows.append({"site": str(row["site"]), **sides, "difference": fall})
+    return sorted(rows, key=lambda row: (row["difference"] if isinstance(row["difference"], float) else 0, row["site"]))
+
+
+def _plain(value: Any) -> float | str:
+    return NOT_AVAILABLE if pd.isna(value) else float(value)
+
+
+def _operating(record: Record) -> dict[str, Any]:
+    """Return how frames are decided and what that gives on test frames."""
+    frame, test = record.metrics["frame"], record.details["frame"][TEST]
+    alpha = record.details.get("alpha") or {}
+    counts = (test.get("confusion") or {}).get("counts")
+    found: dict[str, Any] = {
+        "rule": (record.details.get("rules") or {}).get("used", "ratio"),
+        "alpha": frame["alpha"],
+        "auto": (record.params.get("aggregate") or {}).get("alpha") == AUTO,
+        "best_on_validation": (alpha.get("best_on_validation") or {}).get("alpha")
+        if isinstance(alpha.get("best_on_validation"), dict)
+        else None,
+        "n": frame["n"],
+        **{name: frame[name] for name in ("accuracy", "macro_f1", "deploy_precision", "deploy_recall")},
+        "cost_per_frame": (alpha.get("cost") or {}).get("test_cost_per_frame_as_decided", NOT_AVAILABLE),
+    }
+    if counts is not None:
+        found |= {"deployed": counts[0][1] + counts[1][1], "false_deploy": counts[0][1], "missed_deploy": counts[1][0]}
+    return found
+
+
+def _inputs(old: Record, new: Record) -> list[str]:
+    """Return the tables that shape the data and whose digests differ."""
+    return [path for path in _INPUTS if old.digests.get(path) != new.digests.get(path)]

@@ -1,1 +1,0 @@
-"""From patches to the decision of a frame."""

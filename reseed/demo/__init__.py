@@ -1,0 +1,1 @@
+"""The reef that the project renders itself."""

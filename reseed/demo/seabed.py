@@ -1,0 +1,122 @@
+"""Where nothing would hold: the demo reef's sand, rubble, macroalgae, seagrass and open water."""
+
+from typing import Final
+
+import numpy as np
+
+from reseed.demo.surfaces import (
+    TURFS,
+    Plot,
+    Surface,
+    join_bars,
+    lay_bars,
+    lay_over,
+    pick_colours,
+    scatter,
+    tint,
+)
+from reseed.demo.texture import draw_bars, fractal_noise, smooth_noise
+
+_SANDS: Final = ((0.63, 0.60, 0.52), (0.57, 0.55, 0.49), (0.51, 0.48, 0.41), (0.60, 0.60, 0.56))
+_FRAGMENTS: Final = ((0.53, 0.51, 0.46), (0.43, 0.40, 0.35), (0.53, 0.46, 0.45), (0.61, 0.60, 0.55), (0.47, 0.46, 0.38))
+_ALGAE: Final = ((0.34, 0.28, 0.13), (0.28, 0.30, 0.13), (0.38, 0.30, 0.18), (0.40, 0.36, 0.20), (0.38, 0.26, 0.22))
+_GRASSES: Final = ((0.24, 0.31, 0.14), (0.30, 0.35, 0.18), (0.34, 0.35, 0.20))
+
+
+def build_sand(rng: np.random.Generator, plot: Plot) -> Surface:
+    """Sand: parallel ripples that fork and fade, fine grain, a few dark grains and shells."""
+    scale, shape = plot.scale, plot.shape
+    angle = rng.uniform(0, np.pi)
+    wavelength = rng.uniform(24, 40) * scale
+    rows, cols = np.indices(shape, dtype=np.float32)
+    phase = (rows * np.sin(angle) + cols * np.cos(angle)) * np.float32(2 * np.pi / wavelength)
+    phase += 2.4 * smooth_noise(rng, shape, 190 * scale) + 0.5 * smooth_noise(rng, shape, 50 * scale)
+    strength = np.clip(0.75 + 0.45 * smooth_noise(rng, shape, 240 * scale), 0.25, 1.2)
+    ripple = (np.sin(phase) + 0.25 * np.sin(2 * phase)) * strength
+    grain = smooth_noise(rng, shape, 1.0)
+    height = np.float32(0.085 * wavelength) * ripple + np.float32(0.22 * scale) * grain
+    tone = 1 + 0.05 * smooth_noise(rng, shape, 90 * scale) + 0.04 * grain + 0.06 * ripple
+    tone -= 0.22 * (smooth_noise(rng, shape, 3 * scale) > 2.9)
+    return Surface(
+        height.astype(np.float32), tint(pick_colours(rng, _SANDS, 1)[0] * plot.site.tint_rgb, tone), plot.mask
+    )
+
+
+def build_rubble(rng: np.random.Generator, plot: Plot) -> Surface:
+    """Rubble: loose broken sticks and lumps lying across each other on dark sand, each with its shadow."""
+    scale, shape = plot.scale, plot.shape
+    grain = smooth_noise(rng, shape, 2 * scale)
+    sand = pick_colours(rng, _SANDS, 1)[0] * 0.62 * plot.site.tint_rgb
+    ground = Surface(0.5 * scale * grain, tint(sand, 1 + 0.1 * grain), plot.mask)
+    points = np.concatenate([scatter(rng, plot.mask, spacing * scale) for spacing in (21.0, 27.0, 34.0)])
+    count = len(points)
+    radius = scale * rng.uniform(3.6, 8.0, (count, 1)) * np.array([[1.0, 0.8]])
+    length = scale * rng.gamma(3.0, 8.0, count).clip(0, 60)
+    start = np.column_stack([points, rng.uniform(0, 9, count) * scale])
+    bars = lay_bars(start, rng.uniform(0, 2 * np.pi, count), length, rng.uniform(-5, 5, count) * scale, radius, 0.9)
+    relief = draw_bars(bars, shape)
+    tone = 1 + 0.10 * grain + 0.10 * smooth_noise(rng, shape, 6 * scale)
+    colours = pick_colours(rng, _FRAGMENTS, count)[relief.bar] * plot.site.tint_rgb * tone[..., None]
+    return lay_over(ground, relief, colours.astype(np.float32), 2 * scale)
+
+
+def build_algae(rng: np.random.Generator, plot: Plot) -> Surface:
+    """Macroalgae: tufts of flat, leathery, overlapping fronds that fan out, with a paler midrib."""
+    scale, shape = plot.scale, plot.shape
+    tone = fractal_noise(rng, shape, 30 * scale, 3)
+    ground = Surface(2 * scale * tone, tint(pick_colours(rng, TURFS, 1)[0] * 0.7, 1 + 0.12 * tone), plot.mask)
+    centres = scatter(rng, plot.mask, 40 * scale)
+    per_tuft = 14
+    count = len(centres) * per_tuft
+    sway = rng.uniform(0, 2 * np.pi)
+    angle = rng.uniform(0, 2 * np.pi, count)
+    angle += 1.1 * np.sin(sway - angle)
+    length = scale * rng.uniform(24, 52, count)
+    base = np.repeat(centres, per_tuft, axis=0) + scale * rng.normal(0, 10, (count, 2))
+    start = np.column_stack([base, scale * rng.uniform(6, 16, count)])
+    width = scale * rng.uniform(3.4, 6.6, count)
+    first = lay_bars(
+        start, angle, length * 0.55, scale * rng.uniform(0, 6, count), np.column_stack([width * 0.45, width]), 0.16
+    )
+    bend = angle + rng.normal(0, 0.45, count)
+    second = lay_bars(
+        first.stop, bend, length * 0.5, -scale * rng.uniform(0, 5, count), np.column_stack([width, width * 0.3]), 0.16
+    )
+    relief = draw_bars(join_bars([first, second]), shape)
+    leaf = np.tile(np.arange(count), 2)[relief.bar]
+    colours = np.repeat(pick_colours(rng, _ALGAE, len(centres)), per_tuft, axis=0)
+    colours *= rng.uniform(0.75, 1.25, (count, 1)).astype(np.float32)
+    rib = 1.22 - 0.42 * np.clip(relief.across * 1.6, 0, 1) + 0.12 * smooth_noise(rng, shape, 5 * scale)
+    return lay_over(ground, relief, colours[leaf] * rib[..., None], 3 * scale)
+
+
+def build_seagrass(rng: np.random.Generator, plot: Plot) -> Surface:
+    """Seagrass: long thin blades combed one way by the current, over sand."""
+    scale, shape = plot.scale, plot.shape
+    grain = smooth_noise(rng, shape, 2 * scale)
+    sand = pick_colours(rng, _SANDS, 1)[0] * 0.55 * plot.site.tint_rgb
+    ground = Surface(scale * grain, tint(sand, 1 + 0.1 * grain), plot.mask)
+    centres = scatter(rng, plot.mask, 19 * scale)
+    count = len(centres) * 4
+    base = np.repeat(centres, 4, axis=0) + scale * rng.normal(0, 7, (count, 2))
+    flow = rng.uniform(0, 2 * np.pi)
+    start = np.column_stack([base, scale * rng.uniform(2, 12, count)])
+    length = scale * rng.uniform(18, 34, count)
+    width = scale * rng.uniform(1.7, 2.8, count)
+    angle = flow + rng.normal(0, 0.30, count)
+    first = lay_bars(start, angle, length, scale * rng.uniform(0, 5, count), np.column_stack([width, width]), 0.4)
+    second = lay_bars(
+        first.stop, angle + rng.normal(0, 0.25, count), length, -scale * rng.uniform(0, 4, count),
+        np.column_stack([width, width * 0.5]), 0.4,
+    )  # fmt: skip
+    relief = draw_bars(join_bars([first, second]), shape)
+    blade = np.tile(np.arange(count), 2)[relief.bar]
+    colours = pick_colours(rng, _GRASSES, 1) * rng.uniform(0.7, 1.35, (count, 1)).astype(np.float32)
+    return lay_over(ground, relief, colours[blade], 3 * scale)
+
+
+def build_water(rng: np.random.Generator, plot: Plot) -> Surface:
+    """Open water: the seafloor drops out of sight; the camera model fills it with the water's own colour."""
+    depth = np.full(plot.shape, -1200 * plot.scale, dtype=np.float32)
+    depth += 60 * plot.scale * smooth_noise(rng, plot.shape, 200 * plot.scale)
+    return Surface(depth, np.full((*plot.shape, 3), 0.3, dtype=np.float32), plot.mask)

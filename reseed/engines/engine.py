@@ -1,0 +1,132 @@
+"""What runs the network: torch, ONNX Runtime or OpenVINO, behind one interface.
+
+Nothing here imports torch before it is needed: with a file of `python -m reseed export` and ONNX Runtime, a boat needs
+no torch at all.
+"""
+
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from reseed.base.errors import ModelError
+from reseed.engines.engine_names import AUTO, CPU, ENGINES, ONNX, ONNX_SUFFIX, OPENVINO, OPENVINO_BF16, TORCH
+from reseed.engines.facts import ModelFacts
+
+
+class Engine(Protocol):
+    """Runs one network; several threads may call it at the same time."""
+
+    @property
+    def name(self) -> str:
+        """One of `ENGINES`, but never auto."""
+
+    @property
+    def device(self) -> str:
+        """`cpu`, `cuda` or `mps`."""
+
+    @property
+    def version(self) -> str:
+        """Version of the library behind it."""
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What the model says of itself."""
+
+    def logits(self, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
+        """Return what the network says before softmax.
+
+        Args:
+            images: (N, S, S, 3) uint8, RGB, S = facts.input_size_px.
+
+        Returns:
+            (N, 3) float64.
+        """
+
+    def classify(self, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
+        """Return probabilities, rounded as in the tables.
+
+        Args:
+            images: (N, S, S, 3) uint8, RGB, S = facts.input_size_px.
+
+        Returns:
+            (N, 3) float64, 0 to 1, in the order of facts.classes.
+
+        Raises:
+            ModelError: If an output is not a finite number.
+        """
+
+
+def open_engine(model: Path, engine: str, threads: int, device: str = CPU, section: str = "") -> Engine:
+    """Open a model.
+
+    Args:
+        model: Folder with `model.pt` and `model.json`, or a `.onnx` file of `python -m reseed export`.
+        engine: One of `ENGINES`; auto is ONNX Runtime on the CPU and for a `.onnx` file, else torch.
+        threads: CPU threads of one call.
+        device: `cpu`, or for torch also `cuda`, `mps` or `auto`.
+        section: What stands before `engine` and `device` where the user set them, such as `predict.`, for messages.
+
+    Raises:
+        ModelError: If the model cannot be read, does not fit this code, or the engine cannot run it or is not there.
+        ParamsError: If this machine does not have the device.
+    """
+    if engine not in ENGINES:
+        raise ModelError(f"{section}engine: got {engine!r}; allowed: {', '.join(ENGINES)}")
+    if model.suffix == ONNX_SUFFIX:
+        return _open_bytes(_read(model, engine, device, section), str(model), engine, threads)
+    chosen = choose_engine(engine, device, section)
+    if chosen == TORCH:
+        from reseed.engines.torch_engine import TorchEngine  # noqa: PLC0415  # torch takes seconds to import
+
+        return TorchEngine.open(model, threads, device, f"{section}device")
+    from reseed.engines.export import export_folder  # noqa: PLC0415  # torch takes seconds to import
+
+    return _open_bytes(export_folder(model), str(model), chosen, threads)
+
+
+def choose_engine(engine: str, device: str, section: str = "") -> str:
+    """Return the engine that `engine` means on `device` for a model folder; arguments as `open_engine`.
+
+    Raises:
+        ModelError: If the engine does not run there.
+        ParamsError: If this machine does not have the device.
+    """
+    if engine == TORCH:
+        return TORCH
+    if engine == AUTO and device != CPU:
+        from reseed.network.runtime import resolve_device  # noqa: PLC0415  # torch takes seconds to import
+
+        return ONNX if resolve_device(device, f"{section}device").type == CPU else TORCH
+    if device not in {CPU, AUTO}:
+        raise ModelError(
+            f"{section}engine {engine} runs on the CPU only, but {section}device is {device}; set {section}device "
+            f"to cpu or {section}engine to torch"
+        )
+    return ONNX if engine == AUTO else engine
+
+
+def _read(model: Path, engine: str, device: str, section: str) -> bytes:
+    if engine == TORCH or device not in {CPU, AUTO}:
+        asked = f"{section}engine {engine}" if engine == TORCH else f"{section}device {device}"
+        raise ModelError(
+            f"{model}: {asked} cannot run an exported file; give the model's folder (model.pt, model.json), or use "
+            "engine onnx or openvino on the CPU"
+        )
+    try:
+        return model.read_bytes()
+    except OSError as error:
+        raise ModelError(
+            f"{model}: not readable ({error.strerror}); `python -m reseed export --out {model.name}` makes one"
+        ) from error
+
+
+def _open_bytes(data: bytes, where: str, engine: str, threads: int) -> Engine:
+    if engine in {OPENVINO, OPENVINO_BF16}:
+        from reseed.engines.openvino_engine import OpenvinoEngine  # noqa: PLC0415  # an optional extra
+
+        return OpenvinoEngine.open(data, where, threads, engine)
+    from reseed.engines.onnx_engine import OnnxEngine  # noqa: PLC0415  # the other engines do not need it
+
+    return OnnxEngine.open(data, where, threads)

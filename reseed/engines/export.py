@@ -1,0 +1,128 @@
+"""From a trained network to one ONNX file that says how to use it.
+
+Inside the graph: the channel order of stored images, normalisation, the network, softmax, and, where alpha is known,
+the decision of the frame that the patches make up.
+"""
+
+import copy
+import io
+import warnings
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+import onnx
+import torch
+from torch import Tensor, nn
+
+from reseed.base.classes import CLASS_INDEX, CORAL, DEPLOY
+from reseed.base.probabilities import PROBABILITY_DECIMALS
+from reseed.engines.facts import RENDERED, ModelFacts
+from reseed.engines.model_folder import facts_of_card, load_folder
+from reseed.engines.onnx_engine import INPUT, LOGITS
+from reseed.network.model import Network
+
+PATCH_OUTPUTS: Final = (LOGITS, "probabilities", "classes")
+FRAME_OUTPUTS: Final = ("n_patches", "deploy_count", "coral_count", "deploy_ratio", "deploy")
+_OPSET: Final = 17  # the oldest that has all operators used here: runtimes on boats are old
+
+
+class Exported(nn.Module):
+    """The network as it is exported.
+
+    Args:
+        network: In evaluation mode.
+        alpha: Threshold, None to leave the decision out.
+    """
+
+    mean_level: Tensor
+
+    def __init__(self, network: Network, alpha: Fraction | None) -> None:
+        super().__init__()
+        self.network = copy.deepcopy(network)
+        self.alpha = alpha
+        # The standard deviation goes into the first weights: one pass less over all pixels. The mean cannot: the border
+        # that the first layer pads with zeros would change.
+        first = next(module for module in self.network.backbone.modules() if isinstance(module, nn.Conv2d))
+        with torch.no_grad():
+            first.weight.div_(255 * network.std)
+        self.register_buffer("mean_level", 255 * network.mean)
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        """Return `PATCH_OUTPUTS` of (N, S, S, 3) uint8 images and, with alpha, `FRAME_OUTPUTS` of the frame they make.
+
+        The class is the one of the rounded probabilities, ties to the lower index, as everywhere. The decision compares
+        integers, as `reseed.score.alpha` does.
+        """
+        shifted = images.permute(0, 3, 1, 2).to(torch.float32) - self.mean_level
+        logits = self.network.head(self.network.backbone(shifted))
+        probabilities = torch.softmax(logits, dim=1)
+        classes = torch.round(probabilities * 10**PROBABILITY_DECIMALS).argmax(dim=1)
+        if self.alpha is None:
+            return logits, probabilities, classes
+        n_patches = torch.ones_like(classes).sum()
+        deploy_count = (classes == CLASS_INDEX[DEPLOY]).sum()
+        coral_count = (classes == CLASS_INDEX[CORAL]).sum()
+        deploy = deploy_count * self.alpha.denominator > n_patches * self.alpha.numerator
+        return logits, probabilities, classes, n_patches, deploy_count, coral_count, deploy_count / n_patches, deploy
+
+
+def export_folder(folder: Path) -> bytes:
+    """Return a model folder as ONNX, with the alpha that is recorded beside it, if any.
+
+    Raises:
+        ModelError: If the files are missing, broken or do not fit this code.
+    """
+    network, card = load_folder(folder)
+    return export_network(network, facts_of_card(card, folder))
+
+
+def export_network(network: Network, facts: ModelFacts) -> bytes:
+    """Return a network as the bytes of an ONNX file; the same network and facts give the same bytes.
+
+    Args:
+        network: On the CPU, in evaluation mode.
+        facts: What its metadata will say.
+    """
+    alpha = None if facts.alpha is None else Fraction(facts.alpha)
+    edge = facts.input_size_px
+    outputs = PATCH_OUTPUTS if alpha is None else PATCH_OUTPUTS + FRAME_OUTPUTS
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():
+        # torch announces that its tracing exporter will go. The newer one takes 10 s of CPU for this network, this one
+        # 0.3 s, and torch is pinned.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        torch.onnx.export(
+            Exported(network, alpha).eval(),
+            (torch.zeros((2, edge, edge, 3), dtype=torch.uint8),),
+            buffer,  # type: ignore[arg-type]  # the tracing exporter also takes a file object
+            input_names=[INPUT],
+            output_names=list(outputs),
+            dynamic_axes={INPUT: {0: "patches"}, **{name: {0: "patches"} for name in PATCH_OUTPUTS}},
+            opset_version=_OPSET,
+            dynamo=False,
+        )
+    model = onnx.load_from_string(buffer.getvalue())
+    for key, value in _metadata(facts).items():
+        model.metadata_props.add(key=key, value=value)
+    onnx.checker.check_model(model)
+    return bytes(model.SerializeToString())
+
+
+def _metadata(facts: ModelFacts) -> dict[str, str]:
+    edge = facts.input_size_px
+    said = {
+        "classes": ", ".join(facts.classes),
+        "patch_size_px": str(facts.patch_size_px),
+        "input_size_px": str(facts.input_size_px),
+        "resize": facts.resize,
+        "decode": facts.decode,
+        "input": f"{INPUT}: uint8, (patches, {edge}, {edge}, 3), RGB as stored; normalisation is inside",
+        "backbone": facts.backbone,
+        "model_sha256": facts.sha256,
+    }
+    if facts.alpha is not None:
+        said["alpha"] = facts.alpha
+    if facts.trained_on_rendered:
+        said["trained_on"] = RENDERED
+    return said

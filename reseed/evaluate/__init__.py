@@ -1,1 +1,0 @@
-"""Scores: arrays in, frozen results out."""

@@ -1,1 +1,0 @@
-"""What comes back from the sea: sources, layouts, decoding, geotags, the demo reef."""

@@ -1,1 +1,0 @@
-"""How survey folders are organised, one module per layout."""

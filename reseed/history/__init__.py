@@ -1,0 +1,1 @@
+"""The repository and the runs that its revisions recorded."""

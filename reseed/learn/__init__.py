@@ -1,1 +1,0 @@
-"""The network: the only part that imports torch."""

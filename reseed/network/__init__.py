@@ -1,0 +1,1 @@
+"""The network: model, training, imported weights. The only package that needs torch."""

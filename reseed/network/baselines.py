@@ -1,0 +1,120 @@
+"""What would have been enough: answers that need no network, and the direct route over whole frames."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from torch import Tensor
+
+from reseed.artifacts.splits import TEST, TRAIN, VAL
+from reseed.base.classes import CLASS_INDEX, CLASSES, DECISIONS, DEPLOY, NO_DEPLOY
+from reseed.base.errors import ReseedError
+from reseed.base.probabilities import predicted_classes, softmax
+from reseed.network.fit import fit
+from reseed.network.infer import predict_logits
+from reseed.network.patch_set import PatchSet
+from reseed.network.runtime import reproducible
+from reseed.network.whole_frames import WholeFrames
+from reseed.params.train import TrainParams
+
+Rows = list[dict[str, object]]
+
+_ITERATIONS = 1000
+
+
+def constant_answers(patches: PatchSet, frame_labels: dict[str, str]) -> Rows:
+    """Answer every patch and frame with the largest class of the training split, and with No-Deploy.
+
+    Args:
+        patches: Packed patches.
+        frame_labels: Reference decision of the frames that have one.
+
+    Returns:
+        Rows of BASELINE_PREDICTIONS for val and test; equal counts go to the lower class index.
+    """
+    asked, frames = _asked(patches), _asked_frames(patches)
+    train_frames = sorted({str(name) for name in patches.frame_ids[patches.split == TRAIN]})
+    decided = [DECISIONS.index(frame_labels[name]) for name in train_frames if name in frame_labels]
+    largest = CLASSES[int(np.bincount(patches.gold[patches.labelled(TRAIN)], minlength=len(CLASSES)).argmax())]
+    common = DECISIONS[int(np.bincount(decided, minlength=len(DECISIONS)).argmax())]
+    ids = [str(name) for name in patches.patch_ids[asked]]
+    return [
+        *_rows("largest_class", "patch", ids, [largest] * len(ids)),
+        *_rows("largest_class", "frame", frames, [common] * len(frames)),
+        *_rows("no_deploy", "patch", ids, [NO_DEPLOY] * len(ids)),
+        *_rows("no_deploy", "frame", frames, [NO_DEPLOY] * len(frames)),
+    ]
+
+
+def colour_answers(patches: PatchSet, colour: npt.NDArray[np.float64]) -> Rows:
+    """Answer every patch by logistic regression on its mean colour, standardised and class-balanced.
+
+    Args:
+        patches: Packed patches.
+        colour: (N, 3) mean red, green and blue of each.
+
+    Returns:
+        Rows of BASELINE_PREDICTIONS for val and test; no frame rows: its frames are decided from the patches.
+    """
+    train, asked = patches.labelled(TRAIN), _asked(patches)
+    if len(np.unique(patches.gold[train])) < 2 or not len(asked):
+        return []
+    regression = make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=_ITERATIONS))
+    regression.fit(colour[train], patches.gold[train])
+    predicted = [CLASSES[index] for index in regression.predict(colour[asked])]
+    return _rows("mean_colour", "patch", [str(name) for name in patches.patch_ids[asked]], predicted)
+
+
+def image_answers(
+    frames: WholeFrames,
+    split_of: dict[str, str],
+    frame_labels: dict[str, str],
+    params: TrainParams,
+    start: dict[str, Tensor],
+) -> Rows:
+    """Train one network on whole resized frames and answer every frame directly, without patches.
+
+    Args:
+        frames: Resized frames.
+        split_of: Split of each frame.
+        frame_labels: Reference decision of the frames that have one.
+        params: The recipe that the patch network is trained by.
+        start: Backbone tensors to start from, empty for random weights.
+
+    Raises:
+        ReseedError: If a decision has no training frame, or no validation frame has a label.
+    """
+    gold = np.asarray([CLASS_INDEX.get(frame_labels.get(name, ""), -1) for name in frames.frame_ids], dtype=np.int64)
+    splits = np.asarray([split_of[name] for name in frames.frame_ids])
+    train, val = (np.flatnonzero((splits == split) & (gold >= 0)) for split in (TRAIN, VAL))
+    if len(train) < 2 or not len(val) or len(set(gold[train])) < len(DECISIONS):
+        raise ReseedError(
+            "baselines.image is true, but the training frames do not have both decisions, or no validation frame has a "
+            "label; set baselines.image to false, or label more frames"
+        )
+    # Frames know two of the three classes; Coral is never drawn and, if ever answered, is no Deploy.
+    result = fit(frames.images, gold, train, val, params, start, needed=tuple(CLASS_INDEX[name] for name in DECISIONS))
+    asked = np.flatnonzero(np.isin(splits, (VAL, TEST)))
+    with reproducible(params.threads, params.seed, result.device):
+        logits = predict_logits(result.network, frames.images, params.batch_size, result.device, asked)
+    deploys = predicted_classes(softmax(logits)) == CLASS_INDEX[DEPLOY]
+    names = [frames.frame_ids[row] for row in asked]
+    return _rows("whole_image", "frame", names, [DEPLOY if deploy else NO_DEPLOY for deploy in deploys])
+
+
+def _asked(patches: PatchSet) -> npt.NDArray[np.int64]:
+    return np.flatnonzero(np.isin(patches.split.astype(str), (VAL, TEST)))
+
+
+def _asked_frames(patches: PatchSet) -> list[str]:
+    return sorted({str(name) for name in patches.frame_ids[_asked(patches)]})
+
+
+def _rows(baseline: str, kind: str, items: Iterable[str], predicted: Iterable[str]) -> Rows:
+    return [
+        {"baseline": baseline, "kind": kind, "item": item, "predicted": answer}
+        for item, answer in zip(items, predicted, strict=True)
+    ]

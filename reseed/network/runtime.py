@@ -1,0 +1,62 @@
+"""Where and how the network runs: device, threads, and the same result every time."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch.utils import deterministic as memory
+
+from reseed.base.errors import ParamsError
+from reseed.base.memory import keep_freed_memory
+
+
+def resolve_device(asked: str, key: str) -> torch.device:
+    """Return the device that `asked` means on this machine.
+
+    Args:
+        asked: `auto` (cuda, else mps, else cpu), `cpu`, `cuda` or `mps`.
+        key: Dotted key of the parameter, for the message.
+
+    Raises:
+        ParamsError: If this machine does not have the device.
+    """
+    present = [name for name, there in (("cuda", torch.cuda.is_available()), ("mps", _mps())) if there] + ["cpu"]
+    if asked == "auto":
+        return torch.device(present[0])
+    if asked not in present:
+        raise ParamsError(
+            f"{key}: got {asked!r}, which this machine does not have; allowed here: auto, {', '.join(present)}"
+        )
+    return torch.device(asked)
+
+
+@contextmanager
+def reproducible(threads: int, seed: int, device: torch.device) -> Iterator[None]:
+    """Run a block with fixed threads, random stream and algorithms, then put everything back as it was.
+
+    Args:
+        threads: CPU threads; sums are split by it, so the last bits depend on it.
+        seed: Of initial weights and dropout, 0 to 2**32 - 1.
+        device: On a CPU, an operation without a reproducible form is an error; elsewhere it is a warning.
+    """
+    threads_before = torch.get_num_threads()
+    deterministic_before = torch.are_deterministic_algorithms_enabled()
+    warn_before = torch.is_deterministic_algorithms_warn_only_enabled()
+    fill_before = bool(memory.fill_uninitialized_memory)  # type: ignore[attr-defined]  # a property of the module
+    keep_freed_memory()
+    try:
+        torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(True, warn_only=device.type != "cpu")  # noqa: FBT003  # torch's signature
+        # Clearing every new tensor costs time and changes nothing: no operation here reads memory it did not write.
+        memory.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # as above
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            torch.manual_seed(seed)
+            yield
+    finally:
+        memory.fill_uninitialized_memory = fill_before  # type: ignore[attr-defined]  # as above
+        torch.use_deterministic_algorithms(deterministic_before, warn_only=warn_before)
+        torch.set_num_threads(threads_before)
+
+
+def _mps() -> bool:
+    return torch.backends.mps.is_available()

@@ -1,0 +1,1 @@
+"""Decisions and scores: arrays in, frozen results out."""

@@ -1,0 +1,269 @@
+"""Everything the scores of one run are computed from, joined and checked once."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reseed.artifacts.annotations import WEAK
+from reseed.artifacts.raw import RawSource
+from reseed.artifacts.splits import TEST, TRAIN, VAL
+from reseed.base.classes import CLASSES, DECISIONS
+from reseed.base.errors import TableError
+from reseed.params.evaluate import EvaluateParams
+from reseed.score.alpha_curve import AlphaCurve, alpha_curve
+from reseed.score.calibration import Reliability, reliability
+from reseed.score.confusion import Counts, confusion_counts
+from reseed.score.metrics import class_indices, decision_indices
+from reseed.score.scoring import FRAME, PATCH, TaskScores, score_task
+
+SCORED = (VAL, TEST)
+_PLACE = ["site", "sequence", "synthetic", "water_depth_m", "altitude_m"]
+PROBABILITIES = ["p_no_deploy", "p_coral", "p_deploy"]
+_LIGHT = ["contrast", "blue_red_ratio"]
+
+# (deploy_count, n_patches, alphas) -> (A, N) True for Deploy: the ratio rule, handed in as evaluate imports no decide.
+Decide = Callable[[NDArray[np.int64], NDArray[np.int64], Sequence[Fraction]], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a score is read against.
+
+    Args:
+        settings: Section `evaluate`.
+        splits: Table SPLITS_TABLE: the groups are the clusters of the bootstrap.
+        conditions: Table CONDITIONS.
+        baselines: Table BASELINE_PREDICTIONS.
+        patch_labels: Table PATCH_LABELS, every annotator.
+        frame_labels: Table FRAME_LABELS, every annotator.
+        calibration: Content of `calibration.json`.
+        decide: The ratio rule.
+    """
+
+    settings: EvaluateParams
+    splits: pd.DataFrame
+    conditions: pd.DataFrame
+    baselines: pd.DataFrame
+    patch_labels: pd.DataFrame
+    frame_labels: pd.DataFrame
+    calibration: dict[str, Any]
+    decide: Decide
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Predictions with their references, place and origin.
+
+    Args:
+        patches: Table PATCH_PREDICTIONS with group, site, sequence, synthetic, conditions and the kind of the reference
+            label (empty if there is none), one row per patch.
+        frames: Table FRAME_PREDICTIONS with the same but kind, one row per frame.
+        alphas: A thresholds, ascending.
+        deploys: (A, frames) True where that frame is decided Deploy at that threshold.
+        sources: What was pulled.
+        context: What the scores are read against.
+        scores: By task (patch, frame) and split (val, test): the scores with their intervals.
+    """
+
+    patches: pd.DataFrame
+    frames: pd.DataFrame
+    alphas: tuple[Fraction, ...]
+    deploys: NDArray[np.bool_]
+    sources: tuple[RawSource, ...]
+    context: Context
+    scores: Mapping[str, Mapping[str, TaskScores]]
+
+    @property
+    def alpha(self) -> float:
+        """The threshold that was used."""
+        return float(self.frames["alpha"].iloc[0])
+
+    @property
+    def rule(self) -> str:
+        """The rule that decided: `ratio` or `logistic`."""
+        return str(self.frames["rule"].iloc[0])
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether any frame that is scored (val or test) was rendered: then no score here is a field score."""
+        return bool(self.frames.loc[self.frames["split"].isin(SCORED), "synthetic"].any())
+
+    @property
+    def weak(self) -> bool:
+        """Whether any patch that is scored (val or test) only inherited the label of its frame."""
+        return any((self.labelled_patches(split)["kind"] == WEAK).any() for split in SCORED)
+
+    def labelled_patches(self, split: str) -> pd.DataFrame:
+        """Return the patches of `split` that have a reference class."""
+        return labelled(self.patches, split)
+
+    def labelled_frames(self, split: str) -> pd.DataFrame:
+        """Return the frames of `split` that have a reference decision."""
+        return labelled(self.frames, split)
+
+    def curve(self, split: str) -> AlphaCurve:
+        """Score the labelled frames of `split` at every threshold."""
+        mask = _is_labelled(self.frames, split)
+        gold = decision_indices(self.frames.loc[mask, "gold"], "reference decisions")
+        return alpha_curve(split, self.alphas, self.deploys[:, mask], gold)
+
+
+def labelled(table: pd.DataFrame, split: str) -> pd.DataFrame:
+    """Return the rows of `split` that have a reference."""
+    return table[_is_labelled(table, split)]
+
+
+def score_patches(patches: pd.DataFrame, settings: EvaluateParams, answers: pd.Series | None = None) -> TaskScores:
+    """Score labelled patches, with intervals over their groups.
+
+    Args:
+        patches: Rows of `Evidence.patches` that have a reference.
+        settings: Number of resamples and their seed.
+        answers: Other answers than `predicted`, in the same order.
+    """
+    predicted = class_indices(patches["predicted"] if answers is None else answers, "predicted")
+    gold = class_indices(patches["gold"], "gold")
+    return score_task(PATCH, gold, predicted, list(patches["group"]), settings.resamples, settings.seed)
+
+
+def score_frames(frames: pd.DataFrame, settings: EvaluateParams, answers: pd.Series | None = None) -> TaskScores:
+    """Score labelled frames, with intervals over their groups; arguments as `score_patches`, answers as `decision`."""
+    predicted = decision_indices(frames["decision"] if answers is None else answers, "decisions")
+    gold = decision_indices(frames["gold"], "reference decisions")
+    return score_task(FRAME, gold, predicted, list(frames["group"]), settings.resamples, settings.seed)
+
+
+def split_reliability(evidence: Evidence, split: str) -> Reliability | None:
+    """Compare the probabilities of the labelled patches of `split` with what is true; None if there is none."""
+    patches = evidence.labelled_patches(split)
+    if patches.empty:
+        return None
+    return reliability(
+        patches[PROBABILITIES].to_numpy(dtype=np.float64),
+        class_indices(patches["gold"], "gold"),
+        list(patches["group"]),
+        evidence.context.settings.resamples,
+        evidence.context.settings.seed,
+    )
+
+
+def with_kinds(patches: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """Add to predictions how each reference label came about.
+
+    Args:
+        patches: Table PATCH_PREDICTIONS.
+        labels: Table PATCH_LABELS; only rows with gold 1 count.
+
+    Returns:
+        `patches` with the column `kind`, empty where there is no reference label.
+    """
+    gold = labels[(labels["gold"] == 1) & (labels["label"] != "")]
+    kind_of = dict(zip(gold["patch_id"], gold["kind"], strict=True))
+    return patches.assign(kind=[kind_of.get(patch_id, "") for patch_id in patches["patch_id"]])
+
+
+def patch_confusion(patches: pd.DataFrame) -> Counts:
+    """Return the (3, 3) confusion counts of labelled patches, rows gold, columns predicted."""
+    return confusion_counts(
+        class_indices(patches["gold"], "gold"), class_indices(patches["predicted"], "predicted"), len(CLASSES)
+    )
+
+
+def frame_confusion(frames: pd.DataFrame) -> Counts:
+    """Return the (2, 2) confusion counts of labelled frames, rows gold, columns decision."""
+    return confusion_counts(
+        decision_indices(frames["gold"], "reference decisions"),
+        decision_indices(frames["decision"], "decisions"),
+        len(DECISIONS),
+    )
+
+
+def gather(
+    patches: pd.DataFrame,
+    frames: pd.DataFrame,
+    catalog: pd.DataFrame,
+    sources: Sequence[RawSource],
+    alphas: Sequence[Fraction],
+    context: Context,
+) -> Evidence:
+    """Join predictions with the catalog and check that they belong together.
+
+    Args:
+        patches: Table PATCH_PREDICTIONS with the column `kind` of `with_kinds`.
+        frames: Table FRAME_PREDICTIONS.
+        catalog: Table FRAMES.
+        sources: What was pulled, `data/raw.json`.
+        alphas: A thresholds, ascending.
+        context: What the scores are read against.
+
+    Raises:
+        TableError: If there is nothing to score, the two prediction tables are of different frames, a frame is not in
+            the catalog or has no group, several thresholds were used, or no test patch has a reference class.
+    """
+    if patches.empty or frames.empty:
+        raise TableError("no predictions to score; run `dvc repro predict aggregate`")
+    _same(set(patches["frame_id"]), set(frames["frame_id"]), "data/predictions/frames.csv")
+    _known(set(frames["frame_id"]), set(catalog["frame_id"]))
+    if len(set(frames["alpha"])) != 1:
+        raise TableError(
+            f"data/predictions/frames.csv: {len(set(frames['alpha']))} values of alpha; run `dvc repro aggregate`"
+        )
+    place = (
+        catalog.set_index("frame_id")[_PLACE]
+        .join(context.splits.set_index("frame_id")["group"])
+        .join(context.conditions.set_index("frame_id")[_LIGHT])
+    )
+    patches, frames = patches.join(place, on="frame_id"), frames.join(place, on="frame_id")
+    if frames["group"].isna().any():
+        lost = frames.loc[frames["group"].isna(), "frame_id"].iloc[0]
+        raise TableError(f"data/catalog/splits.csv: no group for frame {lost}; run `dvc repro`")
+    evidence = Evidence(
+        patches=patches,
+        frames=frames,
+        alphas=tuple(alphas),
+        deploys=context.decide(frames["deploy_count"].to_numpy(), frames["n_patches"].to_numpy(), alphas),
+        sources=tuple(sources),
+        context=context,
+        scores={
+            PATCH: {split: score_patches(labelled(patches, split), context.settings) for split in SCORED},
+            FRAME: {split: score_frames(labelled(frames, split), context.settings) for split in SCORED},
+        },
+    )
+    if evidence.labelled_patches(TEST).empty:
+        n = int((patches["split"] == TEST).sum())
+        raise TableError(
+            f"none of the {n} test patches has a reference class, so there is no score; "
+            "label frames of the test split, or change split.* or extract.min_purity"
+        )
+    return evidence
+
+
+def frames_per_split(evidence: Evidence) -> dict[str, int]:
+    """Return how many frames each of train, val and test holds, labelled or not."""
+    return {split: int((evidence.frames["split"] == split).sum()) for split in (TRAIN, VAL, TEST)}
+
+
+def _is_labelled(table: pd.DataFrame, split: str) -> NDArray[np.bool_]:
+    return ((table["split"] == split) & (table["gold"] != "")).to_numpy(dtype=np.bool_)
+
+
+def _same(in_patches: set[str], in_frames: set[str], where: str) -> None:
+    differ = sorted(in_patches ^ in_frames)
+    if differ:
+        raise TableError(
+            f"{where}: {len(differ)} frames are in only one of the prediction tables, first: {differ[0]}; "
+            "run `dvc repro aggregate`"
+        )
+
+
+def _known(in_frames: set[str], in_catalog: set[str]) -> None:
+    unknown = sorted(in_frames - in_catalog)
+    if unknown:
+        raise TableError(
+            f"{len(unknown)} predicted frames are not in data/catalog/frames.csv, first: {unknown[0]}; run `dvc repro`"
+        )

@@ -1,0 +1,199 @@
+"""Two sides of a comparison, one or several runs each, on the same test patches and frames."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import lcm
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reseed.base.classes import DEPLOY
+from reseed.score.bootstrap import Difference, Interval, Score, cluster_counts, paired_differences
+from reseed.score.confusion import Counts
+from reseed.score.mcnemar import McNemar, mcnemar_exact
+from reseed.score.metrics import class_indices, decision_indices
+from reseed.score.scoring import FRAME, NAMES, PATCH, SCORES, Task
+
+# What the paired test is about, one score for each task: more tests would find something by chance.
+TESTED: Final[Mapping[Task, str]] = {PATCH: "macro_f1", FRAME: "accuracy"}
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What one run says of its test split.
+
+    Args:
+        name: The run, for messages.
+        patches: patch_id, frame_id, gold, predicted: labelled test patches, sorted by patch_id.
+        frames: frame_id, group, gold (may be empty), decision, sha256 (of the image): test frames, sorted.
+    """
+
+    name: str
+    patches: pd.DataFrame
+    frames: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class SetDifferences:
+    """How the test set of a run differs from that of another; all empty where it is the same.
+
+    Args:
+        frames_only_first: Test frames of the first run only.
+        frames_only_second: Of the second only.
+        images: Frames whose image is another.
+        frame_labels: Frame and its reference in the first and in the second run.
+        patches_only_first: Labelled patches of the first run only, on frames of both.
+        patches_only_second: Of the second only.
+        patch_labels: Patch and its reference in the first and in the second run.
+    """
+
+    frames_only_first: tuple[str, ...]
+    frames_only_second: tuple[str, ...]
+    images: tuple[str, ...]
+    frame_labels: tuple[tuple[str, str, str], ...]
+    patches_only_first: tuple[str, ...]
+    patches_only_second: tuple[str, ...]
+    patch_labels: tuple[tuple[str, str, str], ...]
+
+    @property
+    def none(self) -> bool:
+        """Whether the two test sets are the same."""
+        return not any(vars(self).values())
+
+
+@dataclass(frozen=True)
+class Flip:
+    """A test frame that the two sides decide differently.
+
+    Args:
+        frame_id: The frame.
+        gold: Reference decision, empty if it has none.
+        first: Runs of the first side that decide Deploy.
+        second: Runs of the second side that do.
+    """
+
+    frame_id: str
+    gold: str
+    first: int
+    second: int
+
+
+def set_differences(first: Answers, second: Answers) -> SetDifferences:
+    """Say exactly how the second test set differs from the first."""
+    a, b = first.frames.set_index("frame_id"), second.frames.set_index("frame_id")
+    shared = sorted(set(a.index) & set(b.index))
+    one, other = (
+        dict(zip(part["patch_id"], part["gold"], strict=True))
+        for part in (x.patches[x.patches["frame_id"].isin(shared)] for x in (first, second))
+    )
+    return SetDifferences(
+        frames_only_first=tuple(sorted(set(a.index) - set(b.index))),
+        frames_only_second=tuple(sorted(set(b.index) - set(a.index))),
+        images=tuple(name for name, _, _ in _changed(shared, dict(a["sha256"]), dict(b["sha256"]))),
+        frame_labels=_changed(shared, dict(a["gold"]), dict(b["gold"])),
+        patches_only_first=tuple(sorted(set(one) - set(other))),
+        patches_only_second=tuple(sorted(set(other) - set(one))),
+        patch_labels=_changed(sorted(set(one) & set(other)), one, other),
+    )
+
+
+def _changed(keys: Sequence[str], a: Mapping[Any, Any], b: Mapping[Any, Any]) -> tuple[tuple[str, str, str], ...]:
+    return tuple((key, str(a[key]), str(b[key])) for key in keys if a[key] != b[key])
+
+
+def run_counts(run: Answers, task: Task) -> Counts:
+    """Return the (K, K) confusion counts of the labelled test patches or frames of one run."""
+    counts: Counts = cluster_tables(run, task).sum(axis=0)
+    return counts
+
+
+def cluster_tables(run: Answers, task: Task, groups: Mapping[str, str] | None = None) -> Counts:
+    """Return the (G, K, K) confusion counts of each cluster of a run.
+
+    Args:
+        run: Its answers.
+        task: `patch` or `frame`.
+        groups: Cluster of each test frame; those of the run itself if None.
+    """
+    own = dict(zip(run.frames["frame_id"], run.frames["group"], strict=True)) if groups is None else groups
+    if task == PATCH:
+        clusters = [own[frame] for frame in run.patches["frame_id"]]
+        gold, said = class_indices(run.patches["gold"], "gold"), class_indices(run.patches["predicted"], "predicted")
+    else:
+        frames = run.frames[run.frames["gold"] != ""]
+        clusters = [own[frame] for frame in frames["frame_id"]]
+        gold, said = decision_indices(frames["gold"], "gold"), decision_indices(frames["decision"], "decisions")
+    return cluster_counts(clusters, gold, said, len(NAMES[task]))
+
+
+def paired(
+    first: Sequence[Answers], second: Sequence[Answers], resamples: int, seed: int
+) -> dict[Task, Difference | None]:
+    """Test the difference of the mean score of the two sides, second minus first, by the paired cluster bootstrap.
+
+    Args:
+        first: One or several runs; all runs of both sides have the same test set.
+        second: Likewise.
+        resamples: Of the bootstrap.
+        seed: Of the bootstrap.
+
+    Returns:
+        For each task the difference in its TESTED score, a fraction; None where nothing is labelled.
+    """
+    groups = dict(zip(first[0].frames["frame_id"], first[0].frames["group"], strict=True))
+    found: dict[Task, Difference | None] = {}
+    for task, name in TESTED.items():
+        a, b = (np.stack([cluster_tables(run, task, groups) for run in side], axis=1) for side in (first, second))
+        if not a.size or not a.any():
+            found[task] = None
+            continue
+        if _identical(task, [*first, *second]):
+            # No estimate but a fact, also where clusters are too few for an interval.
+            found[task] = Difference(0.0, Interval(0.0, 0.0, len(a)), 1.0)
+            continue
+        # Repeated so that both sides have the same number of runs; that changes no mean.
+        runs = lcm(a.shape[1], b.shape[1])
+        one, other = (np.repeat(side, runs // side.shape[1], axis=1) for side in (a, b))
+        mean = _mean_over_runs(SCORES[task][name])
+        found[task] = paired_differences(one, other, {name: mean}, resamples, seed)[name]
+    return found
+
+
+def _identical(task: Task, runs: Sequence[Answers]) -> bool:
+    said = [run.patches["predicted"] if task == PATCH else run.frames["decision"] for run in runs]
+    return all(list(answers) == list(said[0]) for answers in said)
+
+
+def _mean_over_runs(score: Score) -> Score:
+    return lambda sums: np.asarray(score(sums)).mean(axis=-1)
+
+
+def decisions_test(first: Answers, second: Answers) -> McNemar | None:
+    """Return McNemar's test of the decisions of two runs on labelled test frames; None if there are none."""
+    right = [_right(run.frames[run.frames["gold"] != ""]) for run in (first, second)]
+    return mcnemar_exact(right[0], right[1]) if right[0].size else None
+
+
+def _right(frames: pd.DataFrame) -> NDArray[np.bool_]:
+    return (frames["decision"] == frames["gold"]).to_numpy(dtype=np.bool_)
+
+
+def flips(first: Sequence[Answers], second: Sequence[Answers]) -> tuple[Flip, ...]:
+    """Return the test frames of both sides that another share of the runs decides Deploy, by frame."""
+    a, b = _deploying(first), _deploying(second)
+    gold = dict(zip(second[0].frames["frame_id"], second[0].frames["gold"], strict=True))
+    return tuple(
+        Flip(frame, str(gold[frame]), a[frame], b[frame])
+        for frame in sorted(a.keys() & b.keys())
+        if a[frame] * len(second) != b[frame] * len(first)
+    )
+
+
+def _deploying(side: Sequence[Answers]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for run in side:
+        for frame, decision in zip(run.frames["frame_id"], run.frames["decision"], strict=True):
+            counts[frame] = counts.get(frame, 0) + (decision == DEPLOY)
+    return counts

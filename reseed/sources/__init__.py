@@ -1,0 +1,1 @@
+"""What arrives: folders, archives, downloads, as the parameters name them."""

@@ -1,0 +1,1 @@
+"""What a source holds: layouts, images, places, labels."""

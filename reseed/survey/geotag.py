@@ -1,0 +1,295 @@
+"""Where, when and how deep a frame was taken: EXIF first, else the recorder's photo log.
+
+ReefScan writes into EXIF, and says so in its UserComment: GPSAltitude = depth of the water at the place (surface to
+seabed), without GPSAltitudeRef; SubjectDistance = camera to seabed. Its clock is UTC. What cannot be right is missing,
+with a reason that is counted; a wrong place is worse than none.
+"""
+
+import io
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any, Final, TypeVar
+
+from PIL import Image
+
+from reseed.sources.inventory import READABLE
+
+T = TypeVar("T")
+
+DISAGREEMENT_M: Final = 50.0
+FIRST_YEAR: Final = 2000  # before: a recorder whose clock was never set
+LAST_YEAR: Final = 2100
+
+_MAX_DEPTH_M: Final = 11_000.0
+_MAX_ALTITUDE_M: Final = 1_000.0
+_EARTH_RADIUS_M: Final = 6_371_008.8
+_NOWHERE: Final = (math.nan, math.nan)
+_GPS_IFD: Final = 0x8825
+_EXIF_IFD: Final = 0x8769
+_LAT_REF, _LAT, _LON_REF, _LON, _DEPTH_REF, _DEPTH = 1, 2, 3, 4, 5, 6
+_TAKEN, _OFFSET, _DISTANCE = 0x9003, 0x9011, 0x9206
+_ABOVE_SEA: Final = 0
+_EXIF_TIME = re.compile(r"(\d{4})[:\-](\d{2})[:\-](\d{2})[ T](\d{2}):(\d{2}):(\d{2})")
+_NAME_TIME = re.compile(r"(?<!\d)(\d{4})(\d{2})(\d{2})_(\d{2})(\d{2})(\d{2})(?!\d)")
+_UTC_OFFSET = re.compile(r"([+-])(\d{2}):(\d{2})")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What one witness, the EXIF block or the photo log, says of a frame; NaN or None where it says nothing usable.
+
+    Args:
+        latitude_deg: WGS 84, south negative; NaN exactly where `longitude_deg` is.
+        longitude_deg: WGS 84, west negative.
+        water_depth_m: Surface to seabed, above 0.
+        altitude_m: Camera to seabed, above 0.
+        taken: Time of the picture, UTC.
+        problems: Codes of what was there but unusable, or missing.
+    """
+
+    latitude_deg: float = math.nan
+    longitude_deg: float = math.nan
+    water_depth_m: float = math.nan
+    altitude_m: float = math.nan
+    taken: datetime | None = None
+    problems: tuple[str, ...] = ()
+
+    @property
+    def placed(self) -> bool:
+        """Whether there is a position."""
+        return not math.isnan(self.latitude_deg)
+
+
+@dataclass(frozen=True)
+class Geotag:
+    """What the catalog keeps of a frame.
+
+    Args:
+        latitude_deg: NaN if unknown.
+        longitude_deg: NaN if unknown.
+        water_depth_m: NaN if unknown.
+        altitude_m: NaN if unknown.
+        captured_at: ISO 8601 in UTC with a final Z, to the second; empty if unknown.
+        position_from: `exif`, `photo_log` or `none`.
+        time_from: `exif`, `photo_log`, `file_name` or `none`.
+        problems: Codes of what was unusable, missing, or in disagreement.
+    """
+
+    latitude_deg: float
+    longitude_deg: float
+    water_depth_m: float
+    altitude_m: float
+    captured_at: str
+    position_from: str
+    time_from: str
+    problems: tuple[str, ...]
+
+
+class _UnusableError(Exception):
+    """Carries the reason code of a value that cannot be used."""
+
+
+def read_exif(data: bytes) -> Facts:
+    """Read the EXIF block of an image file; an image without one has nothing to say.
+
+    Args:
+        data: Content of the file.
+    """
+    try:
+        with Image.open(io.BytesIO(data), formats=READABLE) as image:
+            exif = image.getexif()
+            gps, details = dict(exif.get_ifd(_GPS_IFD)), dict(exif.get_ifd(_EXIF_IFD))
+    except Exception:  # noqa: BLE001 - Pillow's EXIF reader raises nearly anything on a broken block
+        return Facts(problems=("exif_unreadable",))
+    return facts_from_exif(gps, details)
+
+
+def facts_from_exif(gps: dict[int, Any], details: dict[int, Any]) -> Facts:
+    """Return what the GPS and the EXIF directory say, by tag number as Pillow reads them."""
+    problems: list[str] = []
+    latitude, longitude = _usable(lambda: _exif_position(gps), _NOWHERE, "exif", problems)
+    depth = _usable(lambda: _exif_depth(gps), math.nan, "exif", problems)
+    altitude = _usable(lambda: _length(details.get(_DISTANCE), _MAX_ALTITUDE_M, "altitude"), math.nan, "exif", problems)
+    taken = _usable(lambda: _exif_time(details), None, "exif", problems)
+    return Facts(latitude, longitude, depth, altitude, taken, tuple(problems))
+
+
+def facts_from_log(cells: dict[str, str]) -> Facts:
+    """Return what one row of a photo log says.
+
+    `ping_depth` is the echo sounder's distance from camera to seabed in millimetres, `pressure_depth` the depth of the
+    camera in metres: together they make the depth of the water that the recorder writes into EXIF. Which columns there
+    are differs between recorder versions.
+
+    Args:
+        cells: Cell text by column name in lower case.
+    """
+    problems: list[str] = []
+    place = _number(cells.get("latitude")), _number(cells.get("longitude"))
+    latitude, longitude = _usable(lambda: checked_position(*place), _NOWHERE, "log", problems)
+    ping_m = _number(cells.get("ping_depth")) / 1000
+    altitude = _usable(lambda: _length(ping_m, _MAX_ALTITUDE_M, "altitude"), math.nan, "log", problems)
+    surface_m = altitude + _number(cells.get("pressure_depth"))
+    depth = _usable(lambda: _length(surface_m, _MAX_DEPTH_M, "depth"), math.nan, "log", problems)
+    taken = _usable(lambda: _log_time(cells), None, "log", problems)
+    return Facts(latitude, longitude, depth, altitude, taken, tuple(problems))
+
+
+def merge(exif: Facts, log: Facts | None, stem: str) -> Geotag:
+    """Join the two witnesses, EXIF first; for the time, then the file name.
+
+    Args:
+        exif: From `read_exif`.
+        log: From `facts_from_log`, or None if there is no row for the frame.
+        stem: File name of the frame, such as `20230315_020635_000_0000`.
+    """
+    second = log or Facts()
+    problems = [*exif.problems, *second.problems]
+    if exif.placed and second.placed and distance_m(exif, second) > DISAGREEMENT_M:
+        problems.append("position_disagreement")
+    position = exif if exif.placed else second
+    named = _usable(lambda: time_from_name(stem), None, "name", problems)
+    times = ((exif.taken, "exif"), (second.taken, "photo_log"), (named, "file_name"))
+    taken, time_from = next(((time, origin) for time, origin in times if time), (None, "none"))
+    return Geotag(
+        latitude_deg=position.latitude_deg,
+        longitude_deg=position.longitude_deg,
+        water_depth_m=second.water_depth_m if math.isnan(exif.water_depth_m) else exif.water_depth_m,
+        altitude_m=second.altitude_m if math.isnan(exif.altitude_m) else exif.altitude_m,
+        captured_at=taken.strftime("%Y-%m-%dT%H:%M:%SZ") if taken else "",
+        position_from=("exif" if exif.placed else "photo_log") if position.placed else "none",
+        time_from=time_from,
+        problems=tuple(problems),
+    )
+
+
+def distance_m(a: Facts, b: Facts) -> float:
+    """Return the great-circle distance of two positions in metres (haversine formula, mean earth radius)."""
+    lat_a, lat_b = math.radians(a.latitude_deg), math.radians(b.latitude_deg)
+    d_lat, d_lon = lat_b - lat_a, math.radians(b.longitude_deg - a.longitude_deg)
+    h = math.sin(d_lat / 2) ** 2 + math.cos(lat_a) * math.cos(lat_b) * math.sin(d_lon / 2) ** 2
+    return 2 * _EARTH_RADIUS_M * math.asin(min(1.0, math.sqrt(h)))
+
+
+def time_from_name(stem: str) -> datetime | None:
+    """Return the time in a file name of the form `YYYYMMDD_HHMMSS...`, or None if there is none."""
+    match = _NAME_TIME.search(stem)
+    return _plausible(_utc(match), "time") if match else None
+
+
+def checked_position(latitude: float, longitude: float) -> tuple[float, float]:
+    """Return a position in degrees, or raise the reason why it is none."""
+    if math.isnan(latitude) or math.isnan(longitude):
+        raise _UnusableError("position_missing")
+    if not (abs(latitude) <= 90 and abs(longitude) <= 180):
+        raise _UnusableError("position_out_of_range")
+    if latitude == 0 and longitude == 0:
+        raise _UnusableError("position_zero")  # what recorders write before the first fix
+    return latitude, longitude
+
+
+def _usable(read: Callable[[], T], missing: T, witness: str, problems: list[str]) -> T:
+    """Return what `read` returns; where it cannot, note why and return `missing`."""
+    try:
+        return read()
+    except _UnusableError as error:
+        problems.append(f"{witness}_{error}")
+        return missing
+
+
+def _exif_position(gps: dict[int, Any]) -> tuple[float, float]:
+    if _LAT not in gps or _LON not in gps:
+        raise _UnusableError("position_missing")
+    latitude = _degrees(gps[_LAT]) * _hemisphere(gps.get(_LAT_REF), "N", "S")
+    longitude = _degrees(gps[_LON]) * _hemisphere(gps.get(_LON_REF), "E", "W")
+    return checked_position(latitude, longitude)
+
+
+def _degrees(value: Any) -> float:
+    try:
+        degrees, minutes, seconds = (float(part) for part in value)
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        raise _UnusableError("position_not_a_number") from None
+    if not math.isfinite(degrees + minutes + seconds):  # Pillow reads the rational 0/0 as NaN
+        raise _UnusableError("position_not_a_number")
+    if degrees < 0 or not 0 <= minutes < 60 or not 0 <= seconds < 60:
+        raise _UnusableError("position_out_of_range")
+    return degrees + minutes / 60 + seconds / 3600
+
+
+def _hemisphere(value: Any, positive: str, negative: str) -> int:
+    text = value.decode("ascii", "replace") if isinstance(value, bytes) else str(value or "")
+    letter = text.strip(" \0").upper()[:1]
+    if letter not in (positive, negative):
+        raise _UnusableError("hemisphere_missing")
+    return 1 if letter == positive else -1
+
+
+def _exif_depth(gps: dict[int, Any]) -> float:
+    reference = gps.get(_DEPTH_REF)
+    if reference in (_ABOVE_SEA, b"\0"):
+        raise _UnusableError("depth_is_height_above_sea")  # an ordinary camera's GPSAltitude
+    return _length(gps.get(_DEPTH), _MAX_DEPTH_M, "depth")
+
+
+def _exif_time(details: dict[int, Any]) -> datetime | None:
+    text = details.get(_TAKEN)
+    if text is None or not str(text).strip(" \0:"):
+        return None
+    match = _EXIF_TIME.match(str(text))
+    if not match:
+        raise _UnusableError("time_unreadable")
+    return _plausible(_utc(match, _UTC_OFFSET.match(str(details.get(_OFFSET, "")))), "time")
+
+
+def _log_time(cells: dict[str, str]) -> datetime | None:
+    seconds = _number(cells.get("time_secs"))
+    if not math.isnan(seconds):
+        try:
+            return _plausible(datetime.fromtimestamp(int(seconds), UTC), "time")
+        except (ValueError, OverflowError, OSError):
+            raise _UnusableError("time_implausible") from None
+    match = _EXIF_TIME.match(cells.get("date_taken", ""))
+    return _plausible(_utc(match), "time") if match else None
+
+
+def _utc(match: re.Match[str], offset: re.Match[str] | None = None) -> datetime:
+    shift = timedelta()
+    if offset:
+        shift = timedelta(hours=int(offset[2]), minutes=int(offset[3])) * (-1 if offset[1] == "-" else 1)
+    year, month, day, hour, minute, second = (int(part) for part in match.groups())
+    try:
+        return datetime(year, month, day, hour, minute, second, tzinfo=timezone(shift)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise _UnusableError("time_unreadable") from None
+
+
+def _plausible(time: datetime, name: str) -> datetime:
+    if not FIRST_YEAR <= time.year <= LAST_YEAR:
+        raise _UnusableError(f"{name}_implausible")
+    return time
+
+
+def _length(value: Any, limit_m: float, name: str) -> float:
+    """Return a length above zero in metres; zero is how recorders say that they do not know."""
+    if value is None:
+        return math.nan
+    try:
+        length = float(value)
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        raise _UnusableError(f"{name}_not_a_number") from None
+    if math.isnan(length) or length == 0:
+        return math.nan
+    if not 0 < length <= limit_m:
+        raise _UnusableError(f"{name}_out_of_range")
+    return length
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text) if text else math.nan
+    except ValueError:
+        return math.nan

@@ -1,0 +1,127 @@
+"""What annotators said, and whether it holds together: rectangles on frames, and decisions for whole frames.
+
+Rows that say the same twice are merged and counted. Rows that contradict each other are an error that lists them, or
+all left out and counted (`catalog.on_conflict`).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from reseed.base.errors import TableError
+from reseed.params.catalog import OnConflict
+
+T = TypeVar("T")
+
+_SHOWN: Final = 10
+
+
+@dataclass(frozen=True)
+class Rectangle:
+    """One labelled rectangle; x1 and y1 are exclusive, all in stored pixels.
+
+    Args:
+        path: POSIX path of the frame below its source.
+        annotator: Who labelled it.
+        x0: Left edge.
+        y0: Top edge.
+        x1: Right edge.
+        y1: Bottom edge.
+        label: One of the three classes.
+        kind: `grid`, `rect`, `point` or `weak`.
+        source_label: The label as the file has it.
+    """
+
+    path: str
+    annotator: str
+    x0: int
+    y0: int
+    x1: int
+    y1: int
+    label: str
+    kind: str
+    source_label: str
+
+
+@dataclass(frozen=True)
+class FrameLabel:
+    """One annotator's decision for a whole frame.
+
+    Args:
+        path: POSIX path of the frame below its source.
+        annotator: Who decided.
+        label: `Deploy` or `No-Deploy`.
+    """
+
+    path: str
+    annotator: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What a set of tables says.
+
+    Args:
+        rectangles: Sorted, each key once.
+        frame_labels: Sorted, each key once.
+        counts: Rows read = kept + duplicates merged + those left out, by reason.
+    """
+
+    rectangles: tuple[Rectangle, ...]
+    frame_labels: tuple[FrameLabel, ...]
+    counts: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Said(Generic[T]):
+    """One row that labels something.
+
+    Args:
+        where: File and line, for messages.
+        label: What it says, in our words.
+        item: What it becomes.
+    """
+
+    where: str
+    label: str
+    item: T
+
+
+def settle(
+    said: Mapping[tuple[Any, ...], list[Said[T]]], on_conflict: OnConflict, order: Callable[[T], Any]
+) -> tuple[list[T], int]:
+    """Merge rows that say the same of the same thing, and deal with those that contradict each other.
+
+    Args:
+        said: The rows about each thing, by its key.
+        on_conflict: `error`, or `drop`: nothing is kept of what is contradicted.
+        order: Which of several rows that agree is kept: the lowest, whatever their order.
+
+    Returns:
+        One item for each key, sorted by key, and the number of rows left out because others contradict them.
+
+    Raises:
+        TableError: If `on_conflict` is `error` and rows contradict each other; lists them.
+    """
+    against = {key: rows for key, rows in said.items() if len({row.label for row in rows}) > 1}
+    if against and on_conflict == "error":
+        lines = sorted(" / ".join(sorted(f"{row.where}: {row.label}" for row in rows)) for rows in against.values())
+        raise TableError(
+            f"{len(against)} labels contradict another label of the same annotator for the same place: "
+            f"{'; '.join(lines[:_SHOWN])}{' ...' if len(lines) > _SHOWN else ''}; correct the tables, or set "
+            "catalog.on_conflict: drop to go on without them"
+        )
+    kept = [min((row.item for row in said[key]), key=order) for key in sorted(said) if key not in against]
+    return kept, sum(len(rows) for rows in against.values())
+
+
+def label_counts(rows: int, dropped: int, contradicting: int, kept: int) -> dict[str, int]:
+    """Return what became of `rows` label rows: rows = kept + merged + left out."""
+    return {
+        "rows": rows,
+        "kept": kept,
+        "duplicates_merged": rows - dropped - contradicting - kept,
+        "of_quarantined_frames_dropped": dropped,
+        "contradictions_dropped": contradicting,
+    }

@@ -1,0 +1,1 @@
+"""How a source is organised: one module for each layout."""

@@ -1,0 +1,147 @@
+"""Class folders: what the folders above an image say of its class, site and split, by name and never by position."""
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
+
+from reseed.artifacts.splits import TEST, TRAIN, VAL
+from reseed.base.classes import CLASSES, fold_label, match_class
+from reseed.base.errors import TableError
+
+# Folders name no annotator; one name for all of them, so that several such sources have one annotator in common.
+ANNOTATOR: Final = "folders"
+
+_SPLIT_FOLDER = re.compile(r"(?:(train|training)|(test|testing)|(val|valid|validation))|.*(train|test|val)split")
+_SPLITS: Final = {"tr": TRAIN, "te": TEST, "va": VAL}
+_DAY = re.compile(r"(?<!\d)(\d{8})_\d{6}(?!\d)")
+_SHOWN: Final = 10
+
+
+@dataclass(frozen=True)
+class FolderLabel:
+    """What the folders above one image say.
+
+    Args:
+        path: POSIX path of the image below the source.
+        label: The class whose folder it lies in.
+        source_label: Name of that folder.
+        site: Site folder, empty if there is none.
+        given_split: train, val or test, empty if there is no split folder.
+        folder: Path of its folder without the class folder: what images of one frame have in common.
+    """
+
+    path: str
+    label: str
+    source_label: str
+    site: str
+    given_split: str
+    folder: str
+
+    @property
+    def stem(self) -> str:
+        """File name without its suffix."""
+        return PurePosixPath(self.path).stem
+
+
+def split_of_folder(name: str) -> str:
+    """Return the split that a folder name speaks of, `train`, `Combined-TestSplit` and the like, or an empty text.
+
+    >>> split_of_folder("Combined-TrainSplit")
+    'train'
+    """
+    match = _SPLIT_FOLDER.fullmatch(fold_label(name))
+    found = next((part for part in match.groups() if part), "") if match else ""
+    return _SPLITS.get(found[:2], "")
+
+
+def read_class_folders(source: str, paths: Iterable[str]) -> list[FolderLabel]:
+    """Read the folders above every image: `[.../](train|test|*TrainSplit|*TestSplit)/[Site/]<Class>/<image>`.
+
+    Without a split folder only the folder right above the class is a site. Folders below the class count as site too.
+
+    Args:
+        source: Name of the source, for messages.
+        paths: POSIX paths below the source.
+
+    Raises:
+        TableError: If images lie in no class folder, in folders of two classes, or in folders of two splits; lists the
+            folders, with the nearest class as a hint.
+    """
+    found, strays = [], Counter[str]()
+    for path in paths:
+        folders = PurePosixPath(path).parts[:-1]
+        classes = [at for at, name in enumerate(folders) if match_class(name)]
+        splits = [at for at, name in enumerate(folders) if split_of_folder(name)]
+        if not classes:
+            strays["/".join(folders)] += 1
+            continue
+        if (
+            len({match_class(folders[at]) for at in classes}) > 1
+            or len({split_of_folder(folders[at]) for at in splits}) > 1
+        ):
+            raise TableError(f"{source}/{path}: its folders name two classes or two splits; it must lie in one of each")
+        found.append(_folder_label(path, folders, classes[-1], splits[-1] if splits else None))
+    if strays:
+        listed = "; ".join(f"{name or '.'} ({number}{_hint(name)})" for name, number in sorted(strays.items())[:_SHOWN])
+        raise TableError(
+            f"{source}: {strays.total()} images lie in no folder of a class ({', '.join(CLASSES)}): {listed}; rename "
+            "the folder, or bring what is not labelled as a source of its own"
+        )
+    return found
+
+
+def class_folders_of(path: str) -> list[str]:
+    """Return the folders above an image that spell a class."""
+    return [name for name in PurePosixPath(path).parts[:-1] if match_class(name)]
+
+
+def sequence_of(source: str, site: str, name: str) -> str:
+    """Return the sequence of a frame: folders keep none, but ReefScan's file names keep the day.
+
+    Args:
+        source: Name of the source.
+        site: Site folder, may be empty.
+        name: File name or stem of the frame.
+    """
+    day = _DAY.search(name)
+    return "/".join(part for part in (source, site, day[1] if day else "") if part)
+
+
+def has_time(name: str) -> bool:
+    """Whether a file name carries the time of the picture, so that it is the same frame wherever it turns up."""
+    return _DAY.search(name) is not None
+
+
+def in_several_splits(frames: Iterable[tuple[str, str, str]]) -> int:
+    """Count the frames that the data itself puts into more than one split.
+
+    Args:
+        frames: Site, name and given split of each frame.
+    """
+    splits: dict[tuple[str, str], set[str]] = {}
+    for site, name, split in frames:
+        splits.setdefault((site, name), set()).add(split)
+    return sum(len(found) > 1 for found in splits.values())
+
+
+def _folder_label(path: str, folders: Sequence[str], class_at: int, split_at: int | None) -> FolderLabel:
+    above = folders[max(0, class_at - 1) if split_at is None else split_at + 1 : class_at]
+    below = [name for at, name in enumerate(folders) if at > class_at and at != split_at]
+    return FolderLabel(
+        path=path,
+        label=match_class(folders[class_at]) or "",
+        source_label=folders[class_at],
+        site="/".join(name.strip() for name in (*above, *below)),
+        given_split="" if split_at is None else split_of_folder(folders[split_at]),
+        folder="/".join(name for at, name in enumerate(folders) if at != class_at),
+    )
+
+
+def _hint(folder: str) -> str:
+    by_folded = {fold_label(name): name for name in CLASSES}
+    close = difflib.get_close_matches(fold_label(PurePosixPath(folder).name), by_folded, n=1)
+    return f", did you mean {by_folded[close[0]]}?" if close else ""

@@ -1,0 +1,210 @@
+"""Layout `patch-folders`: patches that somebody cut beforehand, in one folder for each class.
+
+`[.../](train|test|*TrainSplit|*TestSplit)/[Site n/]<Class>/<frame>_<index>.png`, index row by row in a grid of
+`catalog.grid_rows` x `catalog.grid_cols` (4 x 7 on ReefScan). The patches of one frame lie in different class folders;
+here they become that frame again: one row of `frames.csv`, so that no split divides it and its decision counts all of
+its patches. With a grid of 1 x 1 every image is a frame of its own, whatever its name.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final
+
+from reseed.artifacts.annotations import GRID
+from reseed.base.errors import TableError
+from reseed.params.catalog import CatalogParams
+from reseed.sources.inventory import Inventory
+from reseed.survey.images import ImageFacts, Images
+from reseed.survey.labels import Labels, Rectangle
+from reseed.survey.layouts.class_folders import (
+    ANNOTATOR,
+    FolderLabel,
+    in_several_splits,
+    read_class_folders,
+    sequence_of,
+)
+from reseed.survey.layouts.reading import Assembled, Piece, Place, Reading
+
+DUPLICATE: Final = "duplicate_patch"
+CONTRADICTED: Final = "contradicting_patch"
+
+_PATCH_NAME = re.compile(r"(?P<frame>.+)_(?P<index>\d{1,3})")
+_SHOWN: Final = 10
+
+
+@dataclass(frozen=True)
+class _Patch:
+    """An image with the frame and the cell that its name speaks of."""
+
+    said: FolderLabel
+    frame: str
+    index: int
+
+    @property
+    def frame_path(self) -> str:
+        return f"{self.said.folder}/{self.frame}" if self.said.folder else self.frame
+
+
+def read_patch_folders(inventory: Inventory, images: Images, params: CatalogParams) -> Reading:
+    """Understand a source of layout `patch-folders`.
+
+    Args:
+        inventory: The files of the source.
+        images: Its images, examined.
+        params: Section `catalog`; the grid and `on_conflict` are used.
+
+    Raises:
+        TableError: If an image lies in no class folder, if its name gives no frame and index inside the grid, or if
+            several images claim the same patch of the same frame.
+    """
+    labelled = read_class_folders(inventory.source, inventory.images)
+    n_cells = params.grid_rows * params.grid_cols
+    everything = _named(inventory.source, labelled, n_cells)
+    start = 1 if n_cells > 1 and _counted_from_one(inventory.source, everything, n_cells, params) else 0
+    patches = [patch for patch in everything if patch.said.path in images.usable]
+    kept, ignored = _settle(inventory.source, patches, images.usable, params)
+    frames: dict[str, list[_Patch]] = {}
+    for patch in kept:
+        frames.setdefault(patch.frame_path, []).append(patch)
+    assembled = {
+        path: _assemble(sorted(frames[path], key=lambda patch: patch.index), start, images.usable, params)
+        for path in sorted(frames)
+    }
+    return Reading(
+        places={path: _place(inventory.source, frames[path][0]) for path in assembled},
+        labels=_labels(frames, assembled, len(patches), Counter(ignored.values())),
+        tables=(),
+        counts={
+            "frames": len(assembled),
+            "frames_with_every_patch": sum(len(frame.pieces) == n_cells for frame in assembled.values()),
+            "frames_in_several_splits": in_several_splits(
+                (patch.said.site, patch.frame, patch.said.given_split) for patch in kept
+            ),
+            "patch_index_starts_at": start,
+        },
+        assembled=assembled,
+        ignored=ignored,
+    )
+
+
+def patch_name(stem: str) -> tuple[str, str] | None:
+    """Return frame and index, as written, of the name of a patch, or None if it is none.
+
+    >>> patch_name("20230315_020635_000_0000_12")
+    ('20230315_020635_000_0000', '12')
+    """
+    match = _PATCH_NAME.fullmatch(stem)
+    return (match["frame"], match["index"]) if match else None
+
+
+def piece_sha256(pieces: Iterable[Piece], usable: Mapping[str, ImageFacts]) -> str:
+    r"""Return the digest of a frame that comes in pieces: sha256 over the lines `<sha256>  r<row>c<col>\n`."""
+    lines = (f"{usable[piece.path].sha256}  r{piece.row:03d}c{piece.col:03d}\n" for piece in pieces)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _named(source: str, labelled: list[FolderLabel], n_cells: int) -> list[_Patch]:
+    if n_cells == 1:
+        return [_Patch(said, said.stem, 0) for said in labelled]
+    names = [(said, patch_name(said.stem)) for said in labelled]
+    nameless = [said.path for said, name in names if name is None]
+    if nameless:
+        raise TableError(
+            f"{source}: {len(nameless)} images have no name of the form <frame>_<index>, first: "
+            f"{', '.join(nameless[:_SHOWN])}; patches are kept together by frame, so rename them, or set "
+            "catalog.grid_rows and catalog.grid_cols to 1 if every image is of another frame"
+        )
+    return [_Patch(said, name[0], int(name[1])) for said, name in names if name]
+
+
+def _counted_from_one(source: str, patches: list[_Patch], n_cells: int, params: CatalogParams) -> bool:
+    """Whether the first patch has index 1: so if the index n_cells appears and 0 does not."""
+    indices = {patch.index for patch in patches}
+    outside = [patch for patch in patches if patch.index > n_cells or (patch.index == n_cells and 0 in indices)]
+    if outside:
+        shown = ", ".join(patch.said.path for patch in outside[:_SHOWN])
+        raise TableError(
+            f"{source}: {len(outside)} images have an index outside the grid of {params.grid_rows} x "
+            f"{params.grid_cols} patches, first: {shown}; set catalog.grid_rows and catalog.grid_cols to the grid "
+            "that the frames were cut by"
+        )
+    return n_cells in indices
+
+
+def _settle(
+    source: str, patches: list[_Patch], usable: Mapping[str, ImageFacts], params: CatalogParams
+) -> tuple[list[_Patch], dict[str, str]]:
+    """Keep one image for each patch of each frame; return the others with the reason."""
+    claims: dict[tuple[str, str, int], list[_Patch]] = {}
+    for patch in sorted(patches, key=lambda patch: patch.said.path):
+        claims.setdefault((patch.said.site, patch.frame, patch.index), []).append(patch)
+    kept: list[_Patch] = []
+    ignored: dict[str, str] = {}
+    contradictions = []
+    for group in claims.values():
+        by_frame: dict[str, list[_Patch]] = {}
+        for patch in group:
+            by_frame.setdefault(patch.frame_path, []).append(patch)
+        copies = all(len({usable[p.said.path].sha256 for p in same}) == 1 for same in by_frame.values())
+        if len({patch.said.label for patch in group}) > 1 or not copies:
+            contradictions.append(" / ".join(patch.said.path for patch in group))
+            ignored |= {patch.said.path: CONTRADICTED for patch in group}
+            continue
+        for same in by_frame.values():
+            kept.append(same[0])
+            ignored |= {patch.said.path: DUPLICATE for patch in same[1:]}
+    if contradictions and params.on_conflict == "error":
+        raise TableError(
+            f"{source}: {len(contradictions)} patches are claimed by images in folders of different classes, or by "
+            f"different images: {'; '.join(contradictions[:_SHOWN])}{' ...' if len(contradictions) > _SHOWN else ''}; "
+            "keep one of each (frames of the same name at two sites need site folders), or set "
+            "catalog.on_conflict: drop to go on without them"
+        )
+    return kept, ignored
+
+
+def _assemble(patches: list[_Patch], start: int, usable: Mapping[str, ImageFacts], params: CatalogParams) -> Assembled:
+    """Lay out the patches of one frame; a row or column of which no patch came is as large as the largest."""
+    cells = [divmod(patch.index - start, params.grid_cols) for patch in patches]
+    facts = [usable[patch.said.path] for patch in patches]
+    widths, heights = [0] * params.grid_cols, [0] * params.grid_rows
+    for (row, col), image in zip(cells, facts, strict=True):
+        widths[col], heights[row] = max(widths[col], image.width_px), max(heights[row], image.height_px)
+    xs = [0, *accumulate(width or max(widths) for width in widths)]
+    ys = [0, *accumulate(height or max(heights) for height in heights)]
+    pieces = tuple(
+        Piece(patch.said.path, row, col, (xs[col], ys[row], xs[col] + image.width_px, ys[row] + image.height_px))
+        for patch, (row, col), image in zip(patches, cells, facts, strict=True)
+    )
+    return Assembled(xs[-1], ys[-1], pieces)
+
+
+def _labels(
+    frames: Mapping[str, list[_Patch]], assembled: Mapping[str, Assembled], n_images: int, left_out: Counter[str]
+) -> Labels:
+    said = {patch.said.path: patch.said for patches in frames.values() for patch in patches}
+    rectangles = [
+        Rectangle(path, ANNOTATOR, *piece.box, said[piece.path].label, GRID, said[piece.path].source_label)
+        for path, frame in assembled.items()
+        for piece in frame.pieces
+    ]
+    counts = {
+        "annotation_rows": n_images,
+        "annotation_kept": len(rectangles),
+        "annotation_duplicates_merged": left_out[DUPLICATE],
+        "annotation_contradictions_dropped": left_out[CONTRADICTED],
+    }
+    return Labels(tuple(sorted(rectangles, key=lambda r: (r.path, r.y0, r.x0))), (), counts)
+
+
+def _place(source: str, patch: _Patch) -> Place:
+    said = patch.said
+    return Place(
+        site=said.site or source,
+        sequence=sequence_of(source, said.site, patch.frame),
+        given_split=said.given_split,
+    )

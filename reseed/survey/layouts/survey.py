@@ -1,0 +1,135 @@
+"""Layout `survey`: folders of frames as a ReefScan recorder leaves them, with annotations beside them.
+
+- Each folder of images is a sequence. `cam_1` and `cam_2` folders belong to one: the cameras see the same seafloor.
+- `photo_log.csv` and `survey.json` count for the images of their folder and of the folders below, the nearest first.
+- `annotations*.csv` (grid cells or rectangles) and `frame_labels*.csv` may lie anywhere; any number of annotators.
+"""
+
+import json
+from collections import Counter
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+from typing import Final, TypeVar
+
+from reseed.base.csv import TextTable, read_text_table
+from reseed.base.errors import TableError
+from reseed.params.catalog import CatalogParams
+from reseed.sources.inventory import Inventory
+from reseed.survey.frame_finder import FrameFinder
+from reseed.survey.images import Images
+from reseed.survey.label_tables import read_labels
+from reseed.survey.layouts.reading import Place, Reading, folder_of, recording_folders
+from reseed.survey.photo_log import PhotoLog, read_photo_log
+
+LOG: Final = "photo_log.csv"
+SURVEY: Final = "survey.json"
+ANNOTATIONS: Final = "annotations*.csv"
+FRAME_LABELS: Final = "frame_labels*.csv"
+
+T = TypeVar("T")
+
+
+def read_survey(inventory: Inventory, images: Images, params: CatalogParams) -> Reading:
+    """Understand a source of layout `survey`.
+
+    Args:
+        inventory: The files of the source.
+        images: Its images, examined.
+        params: Section `catalog`; `on_conflict` is used.
+
+    Raises:
+        TableError: If a log, `survey.json` or label table is broken, or does not fit the images.
+    """
+    logs = {
+        folder_of(path): read_photo_log(inventory.root / path, where, params.on_conflict)
+        for path, where in _find(inventory, LOG)
+    }
+    sites = {folder_of(path): _read_site(inventory, path, where) for path, where in _find(inventory, SURVEY)}
+    sizes = {path: (facts.width_px, facts.height_px) for path, facts in images.usable.items()}
+    labels = read_labels(
+        _tables(inventory, ANNOTATIONS),
+        _tables(inventory, FRAME_LABELS),
+        FrameFinder(sizes, images.quarantined),
+        params.on_conflict,
+    )
+    read = [path for pattern in (LOG, SURVEY, ANNOTATIONS, FRAME_LABELS) for path, _ in _find(inventory, pattern)]
+    return Reading(
+        places={path: _place(inventory.source, path, logs, sites) for path in images.usable},
+        labels=labels,
+        tables=tuple(sorted(read)),
+        counts=_log_counts(inventory, logs),
+    )
+
+
+def _find(inventory: Inventory, pattern: str) -> list[tuple[str, str]]:
+    """Return the files whose name fits `pattern` in any case, each with the name that messages give it."""
+    fitting = [path for path in inventory.others if fnmatchcase(PurePosixPath(path).name.casefold(), pattern)]
+    if "*" not in pattern:
+        repeated = [folder for folder, number in Counter(map(folder_of, fitting)).items() if number > 1]
+        if repeated:
+            raise TableError(f"{inventory.source}/{repeated[0]}: more than one {pattern}, in different case; keep one")
+    return [(path, f"{inventory.source}/{path}") for path in fitting]
+
+
+def _tables(inventory: Inventory, pattern: str) -> list[tuple[str, TextTable]]:
+    found = _find(inventory, pattern)
+    return [(folder_of(path), read_text_table(inventory.root / path, where)) for path, where in found]
+
+
+def _read_site(inventory: Inventory, path: str, where: str) -> str:
+    try:
+        survey = json.loads((inventory.root / path).read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8
+        raise TableError(f"{where}: not readable as JSON: {error}") from error
+    site = survey.get("site", "") if isinstance(survey, dict) else None
+    # Half a surrogate pair cannot be written anywhere.
+    if not isinstance(site, str) or not site.isprintable():
+        raise TableError(f"{where}: a mapping with a printable text `site` is needed, got {ascii(site)[:60]}")
+    return site.strip()
+
+
+def _place(source: str, path: str, logs: dict[str, PhotoLog], sites: dict[str, str]) -> Place:
+    folder = folder_of(path)
+    recording = recording_folders(path)
+    log = _nearest(folder, logs)
+    named = _nearest(folder, {place: site for place, site in sites.items() if site})
+    return Place(
+        site=named or (recording[-1] if recording else source),
+        sequence="/".join([source, *recording]),
+        log=log.facts.get(PurePosixPath(path).name) if log else None,
+    )
+
+
+def _nearest(folder: str, by_folder: dict[str, T]) -> T | None:
+    at = _nearest_folder(folder, by_folder)
+    return None if at is None else by_folder[at]
+
+
+def _nearest_folder(folder: str, by_folder: dict[str, T]) -> str | None:
+    steps = [folder, *(_folder_name(parent) for parent in PurePosixPath(folder).parents)] if folder else [""]
+    return next((step for step in steps if step in by_folder), None)
+
+
+def _folder_name(folder: PurePosixPath) -> str:
+    return "" if folder == PurePosixPath() else folder.as_posix()
+
+
+def _log_counts(inventory: Inventory, logs: dict[str, PhotoLog]) -> dict[str, int]:
+    seen: dict[str, set[str]] = {folder: set() for folder in logs}
+    without_log = without_row = 0
+    for path in inventory.images:
+        name, folder = PurePosixPath(path).name, _nearest_folder(folder_of(path), logs)
+        if folder is None:
+            without_log += 1
+        elif name not in logs[folder].facts:
+            without_row += 1
+        else:
+            seen[folder].add(name)
+    return {
+        "photo_log_rows": sum(log.rows for log in logs.values()),
+        "photo_log_duplicates_merged": sum(log.duplicates for log in logs.values()),
+        "photo_log_contradictions_dropped": sum(len(log.contradicted) for log in logs.values()),
+        "photo_log_rows_without_image": sum(len(log.facts.keys() - seen[folder]) for folder, log in logs.items()),
+        "images_without_photo_log_row": without_row,
+        "images_without_photo_log": without_log,
+    }

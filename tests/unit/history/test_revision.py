@@ -1,0 +1,115 @@
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reseed.base.errors import ReseedError
+from reseed.base.files import write_text
+from reseed.compare.changes import changed_code
+from reseed.history.repository import HERE, Repository
+from reseed.history.run_state import read_run
+from tests.unit.audit.history import History, every, reef
+
+PATCHES = "data/predictions/patches.csv"
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    root = tmp_path / "repository"
+    root.mkdir()
+    return History(root).start()
+
+
+def test_files_of_an_older_revision_without_checking_it_out(history: History) -> None:
+    run = reef()
+    old = history.commit(run.but(wrong=every(run.gold, 2)))
+    content = (history.root / PATCHES).read_bytes()
+    history.commit(run)
+    repository = Repository(history.root)
+    before = sorted(
+        path for path in history.root.rglob("*") if ".git/" not in str(path) and ".dvc/tmp" not in str(path)
+    )
+    assert repository.read(repository.resolve("HEAD~1"), PATCHES) == content
+    assert repository.read(repository.resolve(old[:8]), "params.yaml") == run.params.encode()
+    assert (history.root / PATCHES).read_bytes() != content
+    assert before == sorted(
+        path for path in history.root.rglob("*") if ".git/" not in str(path) and ".dvc/tmp" not in str(path)
+    )
+
+
+def test_names_of_revisions(history: History) -> None:
+    commit = history.commit(reef())
+    history.git("update-ref", "refs/exps/00/0000000000/bold-reef", commit)
+    history.git("update-ref", "refs/exps/exec/EXEC_BASELINE", commit)
+    repository = Repository(history.root)
+    assert repository.resolve("bold-reef").commit == commit
+    assert str(repository.resolve("main")) == f"main ({commit[:7]})"
+    assert str(repository.resolve(commit[:10])) == commit[:7]
+    with pytest.raises(ReseedError, match=r"EXEC_BASELINE: neither .* \(experiments here: bold-reef\)"):
+        repository.resolve("EXEC_BASELINE")
+    other = history.commit(reef().but(params="a: 1\n"))
+    history.git("update-ref", "refs/exps/11/1111111111/bold-reef", other)
+    with pytest.raises(ReseedError, match="2 experiments are called bold-reef; name one by its commit: "):
+        repository.resolve("bold-reef")
+    with pytest.raises(ReseedError, match="--upload-pack: neither"):
+        repository.resolve("--upload-pack")
+
+
+def test_a_missing_object_is_named_and_fetched_from_the_remote(history: History, tmp_path: Path) -> None:
+    history.commit(reef())
+    digest = history.digest(PATCHES)
+    content = (history.root / PATCHES).read_bytes()
+    history.object(digest).unlink()
+    head = Repository(history.root).resolve("HEAD")
+    with pytest.raises(ReseedError, match=rf"patches\.csv of HEAD \(.*\) \(md5 {digest}\) .*no remote is set up"):
+        Repository(history.root).read(head, PATCHES)
+    storage = tmp_path / "storage"
+    (history.root / ".dvc/config.local").write_text(
+        f"[core]\n    remote = here\n['remote \"here\"']\n    url = {storage}\n"
+    )
+    with pytest.raises(ReseedError, match=rf"md5 {digest}\) is not in the DVC cache, nor in the remote \(.*storage"):
+        read_run(Repository(history.root), head)
+    kept = storage / "files/md5" / digest[:2] / digest[2:]
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(content)
+    assert Repository(history.root).read(head, PATCHES) == content
+    assert not history.object(digest).exists(), "reading fills no cache"
+
+
+def test_a_damaged_object_is_not_read(history: History) -> None:
+    history.commit(reef())
+    history.object(history.digest(PATCHES)).write_text("patch_id\n")
+    with pytest.raises(ReseedError, match=r"damaged, it is not the data/predictions/patches\.csv"):
+        Repository(history.root).read(Repository(history.root).resolve("HEAD"), PATCHES)
+
+
+def test_a_revision_without_a_run(history: History) -> None:
+    history.git("commit", "--allow-empty", "-m", "empty")
+    repository = Repository(history.root)
+    with pytest.raises(ReseedError, match=r"has no data/catalog/frames\.csv: neither git nor its dvc\.lock knows it"):
+        read_run(repository, repository.resolve("HEAD"))
+
+
+def test_no_repository(tmp_path: Path) -> None:
+    with pytest.raises(ReseedError, match="no repository with git and DVC"):
+        Repository(tmp_path)
+
+
+def test_a_worktree_is_a_repository_too(history: History, tmp_path: Path) -> None:
+    history.commit(reef())
+    history.git("worktree", "add", "--quiet", str(tmp_path / "beside"))
+    shutil.copytree(history.root / ".dvc/cache", tmp_path / "beside/.dvc/cache")
+    repository = Repository(tmp_path / "beside")
+    assert read_run(repository, repository.resolve("main")).answers.patches.shape == (288, 4)
+
+
+def test_what_lies_around_in_the_workspace_is_no_change(history: History) -> None:
+    """A new file counts where it shapes a result; any other only once git tracks it."""
+    head = history.commit(reef(), docs__note_md="one\n")
+    for path, text in (("tow_7/map.html", "a map"), ("reseed/new.py", "x = 1\n"), ("docs/note_md", "two\n")):
+        write_text(history.root / path, text)
+    repository = Repository(history.root)
+    assert changed_code(repository, repository.resolve(head), HERE) == {
+        "files": [{"path": "reseed/new.py", "added": 1, "removed": 0}],
+        "other_files": ["docs/note_md"],
+    }

@@ -1,0 +1,168 @@
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import f1_score
+from torch import nn
+
+from reseed.base.errors import ModelError, ParamsError, ReseedError
+from reseed.base.probabilities import predicted_classes
+from reseed.network.curve import curve_rows, train_metrics
+from reseed.network.fit import EpochScore, FitResult, fit
+from reseed.network.infer import predict_probabilities
+from reseed.network.model import Network
+from reseed.network.runtime import resolve_device
+from reseed.network.state import state_bytes
+from reseed.params.train import TrainParams
+from tests.unit.network.conftest import Reef
+
+Make = Callable[..., TrainParams]
+
+
+def train(reef: Reef, params: TrainParams) -> FitResult:
+    return fit(reef.images, reef.labels, reef.train_rows, reef.val_rows, params, {})
+
+
+def macro_f1(network: nn.Module, reef: Reef) -> float:
+    predicted = predicted_classes(predict_probabilities(network, reef.images, 48, torch.device("cpu"), reef.val_rows))
+    return float(f1_score(reef.labels[reef.val_rows], predicted, average="macro", zero_division=0))
+
+
+def test_same_parameters_same_bytes_and_another_seed_others(reef: Reef, train_params: Make) -> None:
+    bytes_by_seed = [state_bytes(train(reef, train_params(seed=seed)).network.state_dict()) for seed in (0, 0, 1)]
+    assert bytes_by_seed[0] == bytes_by_seed[1]
+    assert bytes_by_seed[0] != bytes_by_seed[2]
+
+
+def test_what_surrounds_a_training_neither_changes_it_nor_is_changed(reef: Reef, train_params: Make) -> None:
+    params = train_params(epochs=1)
+    first = state_bytes(train(reef, params).network.state_dict())
+    torch.manual_seed(77)
+    expected_draw, before = torch.rand(1, generator=torch.Generator().manual_seed(77)), torch.get_num_threads()
+    assert state_bytes(train(reef, params).network.state_dict()) == first
+    assert torch.rand(1) == expected_draw
+    assert torch.get_num_threads() == before
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+@pytest.fixture(scope="module")
+def trained(reef: Reef) -> tuple[TrainParams, FitResult]:
+    from tests.unit.network.conftest import TRAIN_VALUES  # noqa: PLC0415  # the fixture that makes params is per test
+
+    params = TrainParams.model_validate(TRAIN_VALUES | {"epochs": 12})
+    return params, train(reef, params)
+
+
+def test_an_easy_reef_is_learnt_from_scratch(trained: tuple[TrainParams, FitResult]) -> None:
+    assert trained[1].best.val_macro_f1 > 0.85
+    assert trained[1].history[-1].train_loss < trained[1].history[0].train_loss / 3
+
+
+def test_running_statistics_score_like_batch_statistics(trained: tuple[TrainParams, FitResult], reef: Reef) -> None:
+    network = trained[1].network
+    by_running = macro_f1(network, reef)
+    norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
+    kept = [(norm.running_mean, norm.running_var) for norm in norms]
+    for norm in norms:
+        norm.running_mean = norm.running_var = None  # then evaluation mode normalises by the batch itself
+    by_batch = macro_f1(network, reef)
+    for norm, (mean, var) in zip(norms, kept, strict=True):
+        norm.running_mean, norm.running_var = mean, var
+    assert abs(by_running - by_batch) <= 0.05
+
+
+def test_the_best_epoch_is_the_network_that_comes_back(trained: tuple[TrainParams, FitResult], reef: Reef) -> None:
+    result = trained[1]
+    assert result.best.val_macro_f1 == max(score.val_macro_f1 for score in result.history)
+    assert result.best == next(s for s in result.history if s.val_macro_f1 == result.best.val_macro_f1)
+    assert macro_f1(result.network, reef) == pytest.approx(result.best.val_macro_f1, abs=1e-12)
+    assert not result.network.training
+
+
+def test_a_later_equal_epoch_is_not_better_and_patience_ends_training(reef: Reef, train_params: Make) -> None:
+    # With next to no learning every epoch scores the same: the first stays the best, and two more are waited for.
+    result = train(reef, train_params(lr=1e-12, epochs=9, patience=2, bn_momentum=1e-9))
+    assert len({score.val_macro_f1 for score in result.history}) == 1
+    assert (result.best.epoch, len(result.history)) == (1, 3)
+
+
+def test_learning_rate_falls_on_a_plateau(reef: Reef, train_params: Make) -> None:
+    result = train(
+        reef, train_params(lr=1e-12, epochs=4, bn_momentum=1e-9, lr_patience=1, lr_factor=0.1, batch_size=60)
+    )
+    # Epoch 1 is the best; two epochs without a better one are one more than lr_patience allows.
+    assert [score.lr for score in result.history] == pytest.approx([1e-12, 1e-12, 1e-12, 1e-13], rel=1e-6, abs=0)
+
+
+def test_inverse_weights_reach_the_loss(reef: Reef, train_params: Make) -> None:
+    rare = replace(reef, train_rows=np.concatenate([reef.train_rows[:90], reef.train_rows[90::3]]))
+    plain, weighted = (
+        train(rare, train_params(epochs=1, sampler="none", class_weights=weights, loss="cross_entropy"))
+        for weights in ("none", "inverse")
+    )
+    assert plain.train_counts.tolist() == [40, 30, 30]
+    assert plain.history[0].train_loss != weighted.history[0].train_loss
+
+
+def test_a_class_without_training_patch_is_named(reef: Reef, train_params: Make) -> None:
+    rows = reef.train_rows[reef.labels[reef.train_rows] != 2]
+    message = (
+        "no labelled training patch of class Deploy; labelled patches in split train: No-Deploy 40, Coral 40, Deploy 0"
+    )
+    with pytest.raises(ReseedError, match=re.escape(message)):
+        train(replace(reef, train_rows=rows), train_params())
+
+
+def test_no_validation_patch_is_an_error(reef: Reef, train_params: Make) -> None:
+    with pytest.raises(ReseedError, match="no labelled patch in split val"):
+        train(replace(reef, val_rows=reef.val_rows[:0]), train_params())
+
+
+def test_divergence_is_an_error(reef: Reef, train_params: Make) -> None:
+    state = Network("mobilenet_v3_small").backbone.state_dict()
+    state["features.0.0.weight"] = torch.full_like(state["features.0.0.weight"], torch.nan)
+    with pytest.raises(ModelError, match=r"diverged in epoch 1: the loss is nan; lower train\.lr"):
+        fit(reef.images, reef.labels, reef.train_rows, reef.val_rows, train_params(), state)
+
+
+def test_training_starts_from_the_given_weights(reef: Reef, train_params: Make) -> None:
+    torch.manual_seed(5)
+    start = Network("mobilenet_v3_small").backbone.state_dict()
+    result = fit(reef.images, reef.labels, reef.train_rows, reef.val_rows, train_params(lr=1e-12, epochs=1), start)
+    kept = result.network.backbone.state_dict()
+    for name, tensor in start.items():
+        if name.endswith("weight"):
+            torch.testing.assert_close(kept[name], tensor)
+
+
+def test_a_device_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    assert [resolve_device(asked, "train.device").type for asked in ("auto", "cpu")] == ["cpu", "cpu"]
+    for absent in ("cuda", "mps"):
+        with pytest.raises(ParamsError, match=rf"train\.device: got '{absent}'.*allowed here: auto, cpu"):
+            resolve_device(absent, "train.device")
+
+
+def test_files_for_people_hold_percent(reef: Reef) -> None:
+    scores = (EpochScore(1, 1e-7, 0.5, 0.25, 1 / 3, 0.5), EpochScore(2, 1e-7, 0.4, 0.2, 2 / 3, 0.75))
+    network = Network("mobilenet_v3_small")
+    counts = np.array([5, 3, 2]), np.array([1, 0, 3])
+    result = FitResult(network, torch.device("cpu"), scores, scores[1], *counts)
+    assert train_metrics(result) == {
+        "best_epoch": 2,
+        "epochs": 2,
+        "val": {"macro_f1": 66.6667, "accuracy": 75.0, "loss": 0.2, "n": 4},
+        "train": {"loss": 0.4, "n": 10, "n_no_deploy": 5, "n_coral": 3, "n_deploy": 2},
+    }
+    assert curve_rows(scores)[0] == {
+        "epoch": 1,
+        "lr": "1e-07",
+        "train_loss": 0.5,
+        "val_loss": 0.25,
+        "val_macro_f1": 33.3333,
+        "val_accuracy": 50.0,
+    }

@@ -1,0 +1,110 @@
+"""The three stages of learning, run in a folder that holds what split and extract leave."""
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, f1_score
+
+from reseed.artifacts.patches import PATCH_INDEX
+from reseed.artifacts.predictions import PATCH_PREDICTIONS
+from reseed.base.classes import CLASSES
+from reseed.base.errors import ModelError, TableError
+from stages import predict, pretrained, train
+
+OUTPUTS = (
+    "data/pretrained/weights.pt",
+    "data/pretrained/weights.json",
+    "models/model.pt",
+    "models/model.json",
+    "models/train.json",
+    "models/training.csv",
+    "data/predictions/engine.json",
+    "data/predictions/patches.csv",
+    "data/predictions/calibration.json",
+)
+
+
+def run_all() -> None:
+    for stage in (pretrained, train, predict):
+        stage.main([])
+
+
+def test_stages_hand_over_and_repeat_to_the_byte(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    run_all()
+    first = {name: (workspace / name).read_bytes() for name in OUTPUTS}
+    run_all()
+    assert {name: (workspace / name).read_bytes() for name in OUTPUTS} == first
+    assert capfd.readouterr() == ("", ""), "progress shows although this is no terminal"
+
+    predictions = PATCH_PREDICTIONS.read(workspace / OUTPUTS[-2])
+    index = PATCH_INDEX.read(workspace / "data/patches/index.csv")
+    assert sorted(predictions["patch_id"]) == sorted(index["patch_id"])
+    # 8 frames of 10 patches: number 7 has an empty label and number 9 none, in each.
+    assert (predictions["gold"] == "").sum() == 16
+    assert predictions["split"].value_counts().to_dict() == {"train": 40, "val": 20, "test": 10, "none": 10}
+    probabilities = predictions[["p_no_deploy", "p_coral", "p_deploy"]].to_numpy()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=2e-6)
+    assert predictions["predicted"].tolist() == [CLASSES[i] for i in probabilities.argmax(axis=1)]
+
+    metrics = json.loads(first["models/train.json"])
+    val = predictions[(predictions["split"] == "val") & (predictions["gold"] != "")]
+    assert metrics["val"]["n"] == len(val) == 16
+    assert metrics["train"]["n"] == 32
+    assert metrics["val"]["accuracy"] == round(100 * accuracy_score(val["gold"], val["predicted"]), 4)
+    macro_f1 = f1_score(val["gold"], val["predicted"], labels=CLASSES, average="macro", zero_division=0)
+    assert metrics["val"]["macro_f1"] == round(100 * macro_f1, 4)
+    assert first["models/training.csv"].decode().count("\n") == 1 + metrics["epochs"]
+
+
+def test_calibration_is_fitted_on_validation_and_leaves_every_class_as_it_is(workspace: Path) -> None:
+    run_all()
+    path, record = workspace / "data/predictions/patches.csv", workspace / "data/predictions/calibration.json"
+    plain = PATCH_PREDICTIONS.read(path)
+    assert json.loads(record.read_text()) == {"method": "none", "temperature": 1.0}
+    params = workspace / "params.yaml"
+    params.write_text(params.read_text().replace("calibrate: none", "calibrate: temperature"))
+    predict.main([])
+    found, calibrated = json.loads(record.read_text()), PATCH_PREDICTIONS.read(path)
+    assert found["validation_patches"] == 16
+    assert found["validation_loss_after"] <= found["validation_loss_before"]
+    assert found["temperature"] != 1.0
+    columns = ["p_no_deploy", "p_coral", "p_deploy"]
+    powers = plain[columns].to_numpy() ** (1 / found["temperature"])
+    expected = powers / powers.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(calibrated[columns].to_numpy(), expected, atol=1e-3)
+    assert calibrated["predicted"].tolist() == plain["predicted"].tolist()
+
+
+def test_every_engine_predicts_the_same_and_is_recorded(workspace: Path) -> None:
+    pretrained.main([])
+    train.main([])
+    params, columns = workspace / "params.yaml", ["p_no_deploy", "p_coral", "p_deploy"]
+    tables = {}
+    for engine in ("torch", "onnx", "openvino", "auto"):
+        if engine == "openvino" and importlib.util.find_spec("openvino") is None:
+            continue
+        params.write_text(re.sub(r"engine: \w+", f"engine: {engine}", params.read_text()))
+        predict.main([])
+        tables[engine] = PATCH_PREDICTIONS.read(workspace / "data/predictions/patches.csv")
+        record = json.loads((workspace / "data/predictions/engine.json").read_text())
+        assert (record["engine"], record["device"]) == ("onnx" if engine == "auto" else engine, "cpu")
+    for table in tables.values():
+        assert table["predicted"].tolist() == tables["torch"]["predicted"].tolist()
+        assert np.abs(table[columns].to_numpy() - tables["torch"][columns].to_numpy()).max() <= 1e-4
+    assert tables["auto"].equals(tables["onnx"])
+
+
+def test_patches_of_another_extract_are_refused(workspace: Path) -> None:
+    pretrained.main([])
+    train.main([])
+    geometry = workspace / "data/patches/geometry.json"
+    geometry.write_text(geometry.read_text(encoding="utf-8").replace("200", "100"), encoding="utf-8")
+    with pytest.raises(ModelError, match=r'geometry of the model is .*"patch_size_px": 200.*"patch_size_px": 100'):
+        predict.main([])
+    np.save(workspace / "data/patches/patches.npy", np.zeros((79, 32, 32, 3), np.uint8))
+    with pytest.raises(TableError, match=r"79 patches, but its index\.csv has 80 rows"):
+        train.main([])

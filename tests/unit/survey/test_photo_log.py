@@ -1,0 +1,46 @@
+from pathlib import Path
+
+import pytest
+
+from reseed.base.errors import TableError
+from reseed.survey.photo_log import read_photo_log
+
+HEADER = "filename_string,latitude,longitude,ping_depth,pressure_depth,time_secs,speed\n"
+
+
+def _log(folder: Path, text: str) -> Path:
+    (folder / "photo_log.csv").write_text(text)
+    return folder / "photo_log.csv"
+
+
+def test_rows_by_file_name_whatever_the_columns(tmp_path: Path) -> None:
+    full = read_photo_log(_log(tmp_path, HEADER + "a.jpg,-9.5,143,1000,0.5,1678845995,1.2\n"), "log")
+    assert full.facts["a.jpg"].water_depth_m == 1.5
+    short = read_photo_log(_log(tmp_path, "filename_string,latitude,longitude\na.jpg,-9.5,143\n"), "log")
+    assert (short.facts["a.jpg"].latitude_deg, short.facts["a.jpg"].taken) == (-9.5, None)
+
+
+@pytest.mark.parametrize("written", ["/media/data/Seq01/a.jpg", r"D:\data\a.jpg", "a.jpg "])
+def test_only_the_file_name_counts(tmp_path: Path, written: str) -> None:
+    assert list(read_photo_log(_log(tmp_path, f"filename_string\n{written}\n"), "log").facts) == ["a.jpg"]
+
+
+def test_repeated_rows_are_merged_and_counted(tmp_path: Path) -> None:
+    row = "a.jpg,-9.5,143,1000,0.5,1678845995,"
+    log = read_photo_log(_log(tmp_path, HEADER + f"{row}1\n{row}2\n{row}1\nb.jpg,,,,,,\nb.jpg,,,,,,\n"), "log")
+    assert (log.rows, log.duplicates, sorted(log.facts)) == (5, 3, ["a.jpg", "b.jpg"])
+
+
+def test_rows_that_contradict_each_other_are_listed(tmp_path: Path) -> None:
+    text = HEADER + "a.jpg,-9.5,143,1000,0.5,1678845995,1\na.jpg,-9.6,143,1000,0.5,1678845995,1\n"
+    with pytest.raises(TableError, match=r"src/photo_log.csv: 1 rows .*line 3: a.jpg"):
+        read_photo_log(_log(tmp_path, text), "src/photo_log.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("latitude\n1\n", "no column filename_string"), ("filename_string,x\n,1\n", "line 2: filename_")],
+)
+def test_broken_logs(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(TableError, match=message):
+        read_photo_log(_log(tmp_path, text), "log")
