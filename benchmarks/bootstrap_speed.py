@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from reseed.score.bootstrap import cluster_counts, intervals, paired_differences
-from reseed.score.scoring import SCORES
+from reseed.score.registry import SCORES
 
 PATCHES, PER_FRAME, RESAMPLES = 30_000, 28, 10_000
 LIMIT_S = 5.0

@@ -12,9 +12,8 @@ import numpy as np
 import torch
 
 from reseed.base.errors import ModelError
-from reseed.engines.engine import Engine, open_engine
-from reseed.engines.engine_names import AUTO, ENGINES
-from reseed.engines.parity import drawn_patches
+from reseed.engines.engine import AUTO, ENGINES, Engine, open_engine
+from reseed.engines.export import drawn_patches
 from reseed.network.checkpoint import describe_model, save_model
 from reseed.network.model import Network
 

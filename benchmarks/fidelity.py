@@ -23,13 +23,13 @@ from torch import Tensor
 from reseed.base.classes import CLASS_INDEX
 from reseed.base.grid import grid_of, tile_boxes
 from reseed.base.parallel import usable_cores
-from reseed.network.fit import fit
 from reseed.network.model import Network, to_unit
 from reseed.network.pretrained import find_weights
 from reseed.network.runtime import reproducible
+from reseed.network.training import fit
 from reseed.params.load import load_section
 from reseed.params.train import TrainParams
-from reseed.patches.frame_path import load_frame_patches
+from reseed.patches.resize import load_frame_patches
 from reseed.score.confusion import confusion_counts, macro_f1
 from reseed.survey.imagery import decode_rgb
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from reseed.score.bootstrap import Score, intervals, paired_differences, resampled_sums
 from reseed.score.confusion import macro_f1
-from reseed.score.scoring import SCORES
+from reseed.score.registry import SCORES
 
 SITES, PATCHES, FRAMES, RESAMPLES = 20_000, 112, 4, 2_000
 SURVEYS = (5, 6, 8, 10, 15, 20, 40, 100)

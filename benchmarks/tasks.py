@@ -102,7 +102,7 @@ def reseed_decode(frames: Sequence[Path], _: dict[str, Any]) -> Work:
 def reseed_network(frames: Sequence[Path], given: dict[str, Any]) -> Work:
     """Run reseed's network on as many batches of 28, on all cores."""
     from reseed.engines.engine import open_engine
-    from reseed.patches.frame_path import load_frame_patches
+    from reseed.patches.resize import load_frame_patches
 
     engine = open_engine(Path(given["model"]), given["engine"], threads=1)
     images = load_frame_patches(frames[0], PATCH_SIZE_PX, INPUT_PX, MAX_PIXELS).images
@@ -137,8 +137,8 @@ def reseed_train(frames: Sequence[Path], given: dict[str, Any]) -> Work:
     import numpy as np
     import torchvision  # noqa: F401  # imported here, so that its import is not timed
 
-    from reseed.network.fit import fit
     from reseed.network.patch_set import open_images
+    from reseed.network.training import fit
     from reseed.params.load import load_section
     from reseed.params.train import TrainParams
 

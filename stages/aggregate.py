@@ -15,8 +15,8 @@ from reseed.params.load import load_section
 from reseed.score.aggregate import FrameCounts, count_patches, frame_table
 from reseed.score.alpha import alpha_grid, choose, decisions_over, exact
 from reseed.score.alpha_curve import alpha_curve
+from reseed.score.confusion import decision_indices
 from reseed.score.logistic import logistic_decisions
-from reseed.score.metrics import decision_indices
 from stages.runner import parse_arguments, run_stage
 
 PATCHES = Path("data/predictions/patches.csv")

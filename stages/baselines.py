@@ -6,10 +6,9 @@ from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.splits import SPLITS_TABLE
-from reseed.network.baselines import colour_answers, constant_answers, image_answers
+from reseed.network.baselines import colour_answers, constant_answers, image_answers, whole_frames
 from reseed.network.patch_set import join_patches, open_images
 from reseed.network.pretrained import load_start
-from reseed.network.whole_frames import whole_frames
 from reseed.params.baselines import BaselinesParams
 from reseed.params.load import load_section
 from reseed.params.train import TrainParams

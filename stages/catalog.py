@@ -4,12 +4,10 @@ import sys
 from pathlib import Path
 
 from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
-from reseed.artifacts.frames import FRAMES
-from reseed.artifacts.pieces import PIECES
-from reseed.artifacts.quarantine import QUARANTINE
+from reseed.artifacts.frames import FRAMES, PIECES, QUARANTINE
 from reseed.artifacts.raw import read_raw
 from reseed.base.files import write_bytes, write_json
-from reseed.figures.overview import survey_sheet
+from reseed.figures.contact_sheet import survey_sheet
 from reseed.figures.style import png_bytes
 from reseed.params.catalog import CatalogParams
 from reseed.params.load import load_section

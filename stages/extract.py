@@ -5,10 +5,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from reseed.artifacts.annotations import ANNOTATIONS
-from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.frames import FRAMES, PIECES, QUARANTINE
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
-from reseed.artifacts.pieces import PIECES
-from reseed.artifacts.quarantine import QUARANTINE
 from reseed.base.files import write_json
 from reseed.params.extract import ExtractParams
 from reseed.params.load import load_section

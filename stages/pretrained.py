@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from reseed.base.files import write_bytes, write_json
+from reseed.network.model import state_bytes
 from reseed.network.pretrained import find_weights
-from reseed.network.state import state_bytes
 from reseed.params.train import load_pretrained_params
 from stages.runner import parse_arguments, run_stage
 

@@ -8,9 +8,8 @@ from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.params.load import load_section
 from reseed.params.split import SplitParams
-from reseed.patches.balance import label_weights
-from reseed.patches.neighbours import sentence, table_leaks
-from reseed.patches.splits import divide
+from reseed.patches.overlap import sentence, table_leaks
+from reseed.patches.splits import divide, label_weights
 from stages.runner import parse_arguments, run_stage
 
 

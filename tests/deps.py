@@ -8,7 +8,7 @@ from typing import Final
 
 import yaml
 
-from reseed.audit.imports import PACKAGES, closure
+from reseed.audit.chain import PACKAGES, closure
 
 ROOT: Final = Path(__file__).parents[1]
 PIPELINE: Final = ROOT / "dvc.yaml"

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Final
 
 from reseed.base.errors import SourceError
 from reseed.base.files import read_json, write_json
@@ -60,3 +61,7 @@ def read_raw(path: Path) -> list[RawSource]:
     if not isinstance(entries, list) or any(not isinstance(entry, dict) or set(entry) != names for entry in entries):
         raise SourceError(f"{path}: not the record of this version; run `dvc repro -f pull`")
     return [RawSource(**entry) for entry in entries]
+
+
+SYNTHETIC_NOTICE: Final = "SYNTHETIC demo reef, not a field score"
+WEAK_NOTICE: Final = "WEAK labels: patches inherited the label of their frame, nobody looked at them"

@@ -1,14 +1,70 @@
 """Rung chain: do the digests of dvc.lock lead from the score to the raw data, this code and these parameters?"""
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from reseed.audit.checks import FAIL, Rung, judged
-from reseed.audit.imports import PACKAGES, closure
 from reseed.base.errors import ReseedError
 from reseed.history.snapshot import LOCK, Snapshot, md5_of, plain
+
+PACKAGES: Final = ("reseed", "stages")
+
+
+def closure(module: str, root: Path) -> list[str]:
+    """Return the project files that importing `module` loads, package `__init__` files included.
+
+    Imports inside functions count; names that are only known when the code runs cannot be seen.
+
+    Args:
+        module: Dotted name, such as `stages.train`.
+        root: Folder of the project.
+
+    Returns:
+        POSIX paths below `root`, sorted; none if there is no such module.
+
+    Raises:
+        ReseedError: If a file cannot be parsed.
+    """
+    found: set[Path] = set()
+    waiting = [module]
+    while waiting:
+        for path in _files(waiting.pop(), root):
+            if path not in found:
+                found.add(path)
+                waiting.extend(_imports(path, root))
+    return sorted(path.relative_to(root).as_posix() for path in found)
+
+
+def _files(module: str, root: Path) -> list[Path]:
+    """Return the file of a module and the `__init__` of each package above it; nothing for other packages."""
+    parts = module.split(".")
+    if parts[0] not in PACKAGES:
+        return []
+    packages = [root.joinpath(*parts[:depth], "__init__.py") for depth in range(1, len(parts) + 1)]
+    files = [path for path in packages if path.is_file()]
+    file = root.joinpath(*parts).with_suffix(".py")
+    return [*files, file] if file.is_file() else files
+
+
+def _imports(path: Path, root: Path) -> Iterator[str]:
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError) as error:
+        raise ReseedError(f"{path.relative_to(root).as_posix()}: not readable as Python: {error}") from error
+    package = path.relative_to(root).parent.parts
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            # `from package import module` names a module, `from module import name` does not: both are tried.
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
 
 METRICS: Final = "metrics/metrics.json"
 # DVC leaves keys of these names out of what it compares (treeverse/dvc#10296): a change of one would rerun nothing.
@@ -23,7 +79,7 @@ def check_chain(snapshot: Snapshot) -> Rung:
     """Compare dvc.lock with dvc.yaml, params.yaml, the tracked files and itself."""
     if not snapshot.lock:
         return Rung(FAIL, f"{snapshot.name} has no {LOCK}, so nothing says what the score was computed from")
-    failures = [*_stages(snapshot), *_links(snapshot), *_params(snapshot), *_imports(snapshot), *_tracked(snapshot)]
+    failures = [*_stages(snapshot), *_links(snapshot), *_params(snapshot), *_closures(snapshot), *_tracked(snapshot)]
     path = _way_back(snapshot)
     if path[-1] != "data/raw":
         failures.append(f"the chain from {METRICS} ends at {path[-1]}, not at data/raw")
@@ -80,7 +136,7 @@ def _params(snapshot: Snapshot) -> Iterator[str]:
                 yield f"stage {name} used {key}: {used}, params.yaml has {'none' if now is _ABSENT else now}"
 
 
-def _imports(snapshot: Snapshot) -> Iterator[str]:
+def _closures(snapshot: Snapshot) -> Iterator[str]:
     """Yield every project file that a stage loads and that its deps do not name."""
     for name, stage in snapshot.pipeline.items():
         command = _COMMAND.fullmatch(str(stage.get("cmd")))

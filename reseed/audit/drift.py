@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from reseed.score.percent import NOT_AVAILABLE
-from reseed.score.scoring import FRAME, PATCH
+from reseed.score.registry import FRAME, PATCH
 
 # Counts of the data: the same data has the same, on any machine.
 _EXACT: Final = (

@@ -8,10 +8,9 @@ from typing import Any, Final
 
 from reseed.audit.chain import METRICS, check_chain
 from reseed.audit.checks import FAIL, NOT_CHECKED, Rung, judged
+from reseed.audit.leakage import check_leakage
 from reseed.audit.objects import check_objects
-from reseed.audit.recompute import check_derive, check_recompute
-from reseed.audit.rerun import check_rerun
-from reseed.audit.shared_frames import check_leakage
+from reseed.audit.recompute import check_derive, check_recompute, check_rerun
 from reseed.base.errors import ReseedError, TableError
 from reseed.history.snapshot import LOCK, Snapshot, md5_of
 

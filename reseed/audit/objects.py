@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from reseed.artifacts.frames import FRAMES
-from reseed.artifacts.pieces import PIECES
+from reseed.artifacts.frames import FRAMES, PIECES
 from reseed.audit.checks import Rung, judged
 from reseed.base.parallel import ordered_map
 from reseed.history.run_files import RAW, digests

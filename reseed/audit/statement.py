@@ -10,9 +10,8 @@ from typing import Any, Final
 import pandas as pd
 
 from reseed.artifacts.annotations import FRAME_LABELS
-from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.frames import FRAMES, QUARANTINE
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
-from reseed.artifacts.quarantine import QUARANTINE
 from reseed.artifacts.splits import SPLITS, SPLITS_TABLE
 from reseed.base.errors import ReseedError
 from reseed.history.snapshot import Snapshot

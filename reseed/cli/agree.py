@@ -12,8 +12,8 @@ from reseed.base.csv import TextTable
 from reseed.base.errors import TableError
 from reseed.cli.arguments import add_bootstrap, add_json, add_tables, not_negative, read_table, show
 from reseed.history.origin import speaks_of_rendered
-from reseed.reports.tables import aligned, confusion_rows, interval_text, percent_text
-from reseed.score.agreement import agree
+from reseed.reports.page import aligned, confusion_rows, interval_text, percent_text
+from reseed.score.agreement import SecondLook, agree, second_looks
 from reseed.score.bootstrap import Interval
 from reseed.score.matching import (
     ANNOTATED,
@@ -32,7 +32,6 @@ from reseed.score.matching import (
     without_value,
 )
 from reseed.score.percent import NOT_AVAILABLE, percent
-from reseed.score.second_look import SecondLook, second_looks
 
 FRAME: Final = "frame"
 ITEM: Final = "item"

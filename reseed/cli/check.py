@@ -16,7 +16,7 @@ from reseed.params.pull import PullParams, Source
 from reseed.params.sections import SECTIONS, require_valid
 from reseed.sources.folder import resolve_uri
 from reseed.sources.pull import delivered_sha256, require_pin
-from reseed.survey.label_map import label_map, read_label_map
+from reseed.survey.labels import label_map, read_label_map
 
 RAW_RECORD = Path("data/raw.json")
 

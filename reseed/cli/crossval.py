@@ -15,7 +15,16 @@ from reseed.artifacts.predictions import PATCH_PREDICTIONS
 from reseed.base.errors import ReseedError, TableError
 from reseed.base.files import write_bytes, write_json, write_text
 from reseed.cli.arguments import add_bootstrap, add_json, show
-from reseed.compare.crossval import FoldParams, FoldResult, Packed, cross_validate
+from reseed.compare.crossval import (
+    HELD_OUT,
+    FoldParams,
+    FoldResult,
+    Packed,
+    cross_validate,
+    held_out_row,
+    pooled,
+    spread,
+)
 from reseed.figures.crossval import crossval_figure
 from reseed.figures.style import png_bytes
 from reseed.network.patch_set import open_images
@@ -25,12 +34,10 @@ from reseed.params.load import load_section
 from reseed.params.predict import PredictParams
 from reseed.params.split import SplitParams
 from reseed.params.train import TrainParams
-from reseed.patches.balance import label_weights
-from reseed.patches.folds import hold_out_each
-from reseed.reports.tables import aligned, interval_text, percent_text
-from reseed.score.held_out import HELD_OUT, held_out_row, pooled, spread
+from reseed.patches.splits import hold_out_each, label_weights
+from reseed.reports.page import aligned, interval_text, percent_text
 from reseed.score.percent import NOT_AVAILABLE, score_csv
-from reseed.score.scoring import FRAME, PATCH
+from reseed.score.registry import FRAME, PATCH
 
 _CATALOG, _PATCHES = Path("data/catalog"), Path("data/patches")
 _WEIGHTS: Final = Path("data/pretrained/weights.pt")

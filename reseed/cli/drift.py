@@ -13,7 +13,7 @@ from reseed.base.files import read_json
 from reseed.cli.arguments import not_negative, show
 from reseed.history.repository import Repository
 from reseed.history.snapshot import snapshot
-from reseed.reports.tables import aligned
+from reseed.reports.page import aligned
 
 # What needs neither data nor a run: the recorded digests against the files of the commit.
 _RUNGS: Final = frozenset({"claim", "chain"})

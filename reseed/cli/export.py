@@ -9,14 +9,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from reseed.artifacts.notice import SYNTHETIC_NOTICE
+from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_bytes
-from reseed.engines.engine_names import ONNX_SUFFIX
-from reseed.engines.export import export_network
+from reseed.engines.engine import ONNX_SUFFIX
+from reseed.engines.export import drawn_patches, export_network, require_parity
 from reseed.engines.facts import ModelFacts
 from reseed.engines.model_folder import CARD_FILE, MODEL_FILE, facts_of_card, load_folder
-from reseed.engines.parity import drawn_patches, require_parity
 from reseed.patches.store import open_patches
 from reseed.score.alpha import parse_alpha
 

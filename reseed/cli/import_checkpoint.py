@@ -10,8 +10,7 @@ from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError
 from reseed.base.files import new_folder
 from reseed.engines.model_folder import CARD_FILE, MODEL_FILE
-from reseed.network.checkpoint import describe_model, save_model
-from reseed.network.convert import read_checkpoint
+from reseed.network.checkpoint import describe_model, read_checkpoint, save_model
 from reseed.network.model import LAST_LAYER
 from reseed.network.pretrained import find_weights
 from reseed.params.extract import ExtractParams

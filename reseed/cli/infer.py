@@ -10,15 +10,12 @@ from typing import Final
 from reseed.base.classes import DEPLOY
 from reseed.base.errors import ModelError, ReseedError, SourceError
 from reseed.base.parallel import usable_cores
-from reseed.engines.engine import Engine, open_engine
-from reseed.engines.engine_names import AUTO, ENGINES
+from reseed.engines.engine import AUTO, ENGINES, Engine, open_engine
 from reseed.infer.deciding import Rule
 from reseed.infer.frame_list import FrameList, common_root, find_frames
 from reseed.infer.geotags import Logs
-from reseed.infer.gold import GoldLabels, read_gold
-from reseed.infer.map.leaflet import read_leaflet
-from reseed.infer.map.page import RENDERED_NOTICE
-from reseed.infer.outcome import Outcome, frames_text, write_outcome
+from reseed.infer.map.page import RENDERED_NOTICE, read_leaflet
+from reseed.infer.outcome import GoldLabels, Outcome, frames_text, read_gold, write_outcome
 from reseed.infer.run_folder import RunIdentity, enter, locked, note_training
 from reseed.infer.running import Progress, decide_all
 from reseed.infer.sources import ListSource, Source, WatchedFolders

@@ -11,8 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from reseed.artifacts.frames import FRAMES
-from reseed.artifacts.pieces import PIECES
+from reseed.artifacts.frames import FRAMES, PIECES
 from reseed.artifacts.splits import NONE, SPLITS, SPLITS_TABLE
 from reseed.audit.leakage import KINDS, MOST_PAIRS, Leakage, Shared, find_leakage
 from reseed.base.errors import TableError

@@ -13,7 +13,7 @@ from reseed.base.csv import TextTable
 from reseed.base.errors import TableError
 from reseed.cli.arguments import add_bootstrap, add_json, add_tables, parse_wanted, read_table, show
 from reseed.history.origin import speaks_of_rendered
-from reseed.reports.tables import aligned, confusion_rows, interval_text, percent_text
+from reseed.reports.page import aligned, confusion_rows, interval_text, percent_text
 from reseed.score.matching import (
     GOLD,
     GROUPS,
@@ -31,7 +31,7 @@ from reseed.score.matching import (
     unmatched,
     without_value,
 )
-from reseed.score.scoring import FRAME, NAMES, PATCH, Task, as_intervals, as_metrics, score_task
+from reseed.score.registry import FRAME, NAMES, PATCH, Task, as_intervals, as_metrics, score_task
 
 FRAME_ID: Final = "frame_id"
 # What a key of patches has and a key of whole frames has not.

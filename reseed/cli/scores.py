@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from reseed.artifacts.notice import SYNTHETIC_NOTICE, WEAK_NOTICE
+from reseed.artifacts.raw import SYNTHETIC_NOTICE, WEAK_NOTICE
 from reseed.base.classes import CLASSES, DECISIONS
 from reseed.base.errors import ReseedError
 from reseed.base.files import read_json

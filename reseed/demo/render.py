@@ -10,7 +10,6 @@ from PIL import Image, ImageFilter
 
 from reseed.base.classes import CLASS_INDEX, CORAL
 from reseed.demo.coral import build_branching, build_massive, build_soft, build_table
-from reseed.demo.rock import build_crust, build_framework, build_rock
 from reseed.demo.scene import (
     CLASS_OF_SUBSTRATE,
     REFERENCE_HEIGHT_PX,
@@ -22,7 +21,16 @@ from reseed.demo.scene import (
     random_stream,
     shows_rock,
 )
-from reseed.demo.seabed import build_algae, build_rubble, build_sand, build_seagrass, build_water
+from reseed.demo.seabed import (
+    build_algae,
+    build_crust,
+    build_framework,
+    build_rock,
+    build_rubble,
+    build_sand,
+    build_seagrass,
+    build_water,
+)
 from reseed.demo.surfaces import Plot, Surface
 from reseed.demo.texture import Field, Shape, labyrinth, low_pass, resample, smooth_noise
 from reseed.params.demo import DemoParams

@@ -5,14 +5,24 @@ no torch at all.
 """
 
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from reseed.base.errors import ModelError
-from reseed.engines.engine_names import AUTO, CPU, ENGINES, ONNX, ONNX_SUFFIX, OPENVINO, OPENVINO_BF16, TORCH
 from reseed.engines.facts import ModelFacts
+
+AUTO: Final = "auto"
+TORCH: Final = "torch"
+ONNX: Final = "onnx"
+OPENVINO: Final = "openvino"
+# OpenVINO in bfloat16, where the processor has it: faster again, but probabilities differ in the second decimal. For
+# decisions at sea, not for scores, so section `predict` does not offer it.
+OPENVINO_BF16: Final = "openvino-bf16"
+ENGINES: Final = (AUTO, TORCH, ONNX, OPENVINO, OPENVINO_BF16)
+CPU: Final = "cpu"
+ONNX_SUFFIX: Final = ".onnx"
 
 
 class Engine(Protocol):

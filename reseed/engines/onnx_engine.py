@@ -9,7 +9,7 @@ import numpy.typing as npt
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError
 from reseed.base.probabilities import Probabilities, softmax
-from reseed.engines.engine_names import CPU, ONNX
+from reseed.engines.engine import CPU, ONNX
 from reseed.engines.facts import RENDERED, ModelFacts
 
 INPUT: Final = "images"

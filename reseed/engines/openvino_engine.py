@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from reseed.base.errors import ModelError
 from reseed.base.probabilities import Probabilities, softmax
-from reseed.engines.engine_names import CPU, OPENVINO, OPENVINO_BF16
+from reseed.engines.engine import CPU, OPENVINO, OPENVINO_BF16
 from reseed.engines.facts import ModelFacts
 from reseed.engines.onnx_engine import INPUT, LOGITS, OnnxEngine, in_steps
 

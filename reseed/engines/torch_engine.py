@@ -8,7 +8,7 @@ import numpy.typing as npt
 import torch
 
 from reseed.base.probabilities import Probabilities, softmax
-from reseed.engines.engine_names import TORCH
+from reseed.engines.engine import TORCH
 from reseed.engines.facts import ModelFacts
 from reseed.engines.model_folder import facts_of_card, load_folder
 from reseed.network.model import Network, to_unit

@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reseed.base.classes import CLASS_COLOURS, DEPLOY
-from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, score, styled
-from reseed.figures.whiskers import whiskers
+from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, score, styled, whiskers
 from reseed.score.alpha_curve import AlphaCurve
 from reseed.score.bootstrap import Interval
 from reseed.score.confusion import Shares

@@ -8,12 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, score, styled, together
-from reseed.figures.whiskers import whiskers
+from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, score, styled, together, whiskers
+from reseed.score.agreement import Ceiling
 from reseed.score.baselines import NO_INTERVAL, BaselineScore
-from reseed.score.ceiling import Ceiling
 from reseed.score.confusion import absent_names
-from reseed.score.scoring import NAMES, PATCH, Task, TaskScores
+from reseed.score.registry import NAMES, PATCH, Task, TaskScores
 
 _WIDTH_IN, _ROW_IN = 7.2, 0.4
 _NARROW = 25.0  # percent; a number does not fit into a bar, or left of a whisker, that ends before

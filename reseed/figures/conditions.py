@@ -8,10 +8,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reseed.figures.style import FAINT, INK, MUTED, TEXT_PT, Sheet, score, styled
-from reseed.figures.whiskers import whiskers
+from reseed.figures.style import FAINT, INK, MUTED, TEXT_PT, Sheet, score, styled, whiskers
 from reseed.score.bootstrap import Interval
-from reseed.score.conditions import CONDITIONS, QUARTILES, UNKNOWN
+from reseed.score.groups import CONDITIONS, QUARTILES, UNKNOWN
 
 _WIDTH_IN, _PANEL_IN = 7.2, 1.75
 _LINE = "#4d8290"
@@ -24,7 +23,7 @@ def conditions_figure(table: pd.DataFrame, overall: float, *, synthetic: bool) -
     """Draw patch macro F1 in the quartiles of each condition, one panel each.
 
     Args:
-        table: Columns of `reseed.score.conditions.BY_CONDITION`.
+        table: Columns of `reseed.score.groups.BY_CONDITION`.
         overall: Patch macro F1 over all test patches, percent.
         synthetic: Whether the data is synthetic.
     """

@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from reseed.base.classes import CLASSES
-from reseed.figures.places import BAR, names_width_in, place_rows, short_name
+from reseed.figures.by_site import BAR, names_width_in, place_rows, short_name
 from reseed.figures.style import MUTED, SMALL_PT, Sheet, counted, score, styled, together
 from reseed.score.percent import class_key
 
@@ -20,7 +20,7 @@ def crossval_figure(
     """Draw a bar of patch macro F1 for each held-out group, worst at the top, with the F1 of each class as dots.
 
     Args:
-        table: Columns of `reseed.score.held_out.HELD_OUT`; groups without labelled patches are not drawn.
+        table: Columns of `reseed.compare.crossval.HELD_OUT`; groups without labelled patches are not drawn.
         overall: Patch macro F1 over all held-out patches, percent.
         interval: Its 95 % interval, percent; None if there is none.
         group_by: What was held out: `site` or `sequence`.

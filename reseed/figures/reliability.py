@@ -3,8 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, score, styled
-from reseed.figures.whiskers import whiskers
+from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, score, styled, whiskers
 from reseed.score.calibration import BINS, Reliability
 
 _WIDTH_IN, _PLOT_IN, _COUNT_IN = 6.0, 3.4, 0.75

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from reseed.artifacts.notice import WEAK_NOTICE
+from reseed.artifacts.raw import WEAK_NOTICE
 from reseed.artifacts.splits import TEST, VAL
 from reseed.base.classes import CLASSES, DECISIONS
 from reseed.figures.alpha_curve import alpha_figure
@@ -21,16 +21,15 @@ from reseed.figures.coral_cover import coral_figure
 from reseed.figures.mistakes import mistakes_figure
 from reseed.figures.reliability import reliability_figure
 from reseed.figures.training import training_figure
+from reseed.score.agreement import human_ceiling
+from reseed.score.alpha_curve import cheapest_alpha, expected_costs
 from reseed.score.baselines import score_baselines, verdict
-from reseed.score.by_site import by_site
-from reseed.score.ceiling import human_ceiling
-from reseed.score.conditions import by_condition
 from reseed.score.confusion import macro_f1
 from reseed.score.coral_cover import coral_cover
-from reseed.score.costs import cheapest_alpha, expected_costs
 from reseed.score.evidence import Evidence, patch_confusion, score_frames, split_reliability
+from reseed.score.groups import by_condition, by_site
 from reseed.score.percent import percent
-from reseed.score.scoring import FRAME, PATCH
+from reseed.score.registry import FRAME, PATCH
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from reseed.artifacts.notice import SYNTHETIC_NOTICE
+from reseed.artifacts.raw import SYNTHETIC_NOTICE
+from reseed.score.bootstrap import Interval
 
 DPI: Final = 160
 INK: Final = "#1b1f23"
@@ -201,3 +202,23 @@ def _wrap(text: str, width_in: float, size_pt: float) -> list[str]:
             break
         lines = shorter
     return lines
+
+
+def whiskers(ax: Axes, at: float, interval: Interval, *, horizontal: bool) -> None:
+    """Draw a 95 % interval as a line with two ends; nothing where there is none.
+
+    Args:
+        ax: Axes in percent.
+        at: Place on the other axis.
+        interval: Fractions.
+        horizontal: Whether the score runs along x.
+    """
+    if not interval.available:
+        return
+    ends = [100 * interval.low, 100 * interval.high]
+    line: dict[str, Any] = {"color": INK, "linewidth": 1.4, "zorder": 3, "clip_on": False, "solid_capstyle": "butt"}
+    draw = line | {"marker": "|" if horizontal else "_", "markersize": 8, "markeredgewidth": 1.4}
+    if horizontal:
+        ax.plot(ends, [at, at], **draw)
+    else:
+        ax.plot([at, at], ends, **draw)

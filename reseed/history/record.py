@@ -15,7 +15,7 @@ from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError
 from reseed.history.repository import Repository, Revision
 from reseed.score.percent import class_key
-from reseed.score.scoring import FRAME, PATCH, SCORES, Task
+from reseed.score.registry import FRAME, PATCH, SCORES, Task
 
 TASKS: Final[tuple[Task, ...]] = (PATCH, FRAME)
 # What decides which test items there are and what is right for each: equal digests, equal test sets.

@@ -17,9 +17,9 @@ from reseed.base.probabilities import predicted_classes
 from reseed.engines.engine import Engine
 from reseed.infer.frame_list import Frame
 from reseed.infer.geotags import Exif, read_exif_of
-from reseed.infer.map.thumbnail import thumbnail_jpeg
+from reseed.infer.map.page import thumbnail_jpeg
 from reseed.infer.tables import fixed
-from reseed.patches.frame_path import FramePatches, load_frame_patches
+from reseed.patches.resize import FramePatches, load_frame_patches
 from reseed.score.alpha import decisions
 from reseed.survey.geotag import Geotag
 

@@ -11,8 +11,7 @@ from typing import Any
 import torch
 
 from reseed.base.errors import ModelError
-from reseed.network.model import LAST_LAYER, build_backbone
-from reseed.network.state import State, digest_file, read_state, some_names
+from reseed.network.model import LAST_LAYER, State, build_backbone, digest_file, read_state, some_names
 
 _REMEDY = (
     "set train.weights to none, imagenet or the path of a state_dict (relative paths start at the repository root)"

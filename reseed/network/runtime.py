@@ -7,7 +7,7 @@ import torch
 from torch.utils import deterministic as memory
 
 from reseed.base.errors import ParamsError
-from reseed.base.memory import keep_freed_memory
+from reseed.base.parallel import keep_freed_memory
 
 
 def resolve_device(asked: str, key: str) -> torch.device:

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from reseed.base.errors import ImageError, TableError
 from reseed.base.parallel import ordered_map
 from reseed.params.extract import ExtractParams
-from reseed.patches.frame_path import load_frame_patches
 from reseed.patches.plan import FramePlan, plan_frame
-from reseed.patches.resize import box_patches, resize
+from reseed.patches.resize import box_patches, load_frame_patches, resize
 from reseed.survey.frame_pixels import pieces_of_frames
 from reseed.survey.imagery import decode_rgb
 

@@ -1,12 +1,16 @@
 """The one resize rule: every path that feeds a network goes through here, in training and on the boat alike."""
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from reseed.base.grid import Grid
+from reseed.base.grid import Grid, grid_of
+from reseed.base.parallel import keep_freed_memory
+from reseed.survey.imagery import decode_at_least, read_image_file
 
 try:
     import cykooz_resizer as simd
@@ -101,3 +105,46 @@ def _reflected(indices: NDArray[np.int64], edge_px: int) -> NDArray[np.int64]:
     period = max(2 * (edge_px - 1), 1)
     folded = np.abs(indices) % period
     return np.where(folded < edge_px, folded, period - folded)
+
+
+@dataclass(frozen=True)
+class FramePatches:
+    """A frame as its grid of patches.
+
+    Args:
+        width_px: Stored width.
+        height_px: Stored height.
+        grid: Rows and columns.
+        images: (rows * cols, input_size, input_size, 3) uint8, RGB, row by row.
+    """
+
+    width_px: int
+    height_px: int
+    grid: Grid
+    images: NDArray[np.uint8]
+
+
+def load_frame_patches(path: Path, patch_size_px: int, input_size_px: int, max_pixels: int) -> FramePatches:
+    """Read a frame and cut it into its grid of patches.
+
+    Args:
+        path: Any JPEG, PNG, BMP or TIFF file, whatever its name.
+        patch_size_px: Target edge of a patch in stored pixels.
+        input_size_px: Edge of a patch as the network sees it.
+        max_pixels: An image that declares more is not decoded.
+
+    Raises:
+        ImageError: If the file holds no whole image.
+    """
+    keep_freed_memory()
+
+    def need(width_px: int, height_px: int) -> tuple[int, int]:
+        grid = grid_of(width_px, height_px, patch_size_px)
+        return grid.cols * input_size_px, grid.rows * input_size_px
+
+    frame = decode_at_least(read_image_file(path), max_pixels, need)
+    grid = grid_of(frame.width_px, frame.height_px, patch_size_px)
+    # A reduced edge is rounded up: its last pixel reaches over the border of the frame, and is used in part.
+    used_px = (frame.width_px * frame.eighths / 8, frame.height_px * frame.eighths / 8)
+    images = grid_patches(frame.pixels, grid, input_size_px, used_px)
+    return FramePatches(frame.width_px, frame.height_px, grid, images)

@@ -6,12 +6,14 @@ was trained on and inflate every score.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from reseed.artifacts.splits import NONE, SPLITS, TEST, TRAIN, VAL
+from reseed.base.classes import CLASSES, DECISIONS
 from reseed.base.errors import SplitError
 from reseed.params.split import SplitParams
 
@@ -214,3 +216,76 @@ def _missing(weights: pd.DataFrame, splits: dict[str, str]) -> Iterator[str]:
         present = weights[split == name].sum(axis=0) > 0
         for label in weights.columns[(weights.sum(axis=0) > 0) & ~present]:
             yield f"no {label} in {name}: its score there means nothing; change split.seed or split.group_by"
+
+
+def label_weights(annotations: pd.DataFrame, frame_labels: pd.DataFrame) -> pd.DataFrame:
+    """Return the gold labels of each frame as numbers.
+
+    Args:
+        annotations: ANNOTATIONS table.
+        frame_labels: FRAME_LABELS table.
+
+    Returns:
+        Index frame_id; columns `<class> patches` (annotated area, px) and `<decision> frames` (0 or 1).
+    """
+    gold = annotations[annotations["gold"] == 1]
+    gold = gold.assign(area_px=(gold["x1"] - gold["x0"]) * (gold["y1"] - gold["y0"]))
+    patches = gold.pivot_table(values="area_px", index="frame_id", columns="label", aggfunc="sum", fill_value=0)
+    labels = frame_labels[frame_labels["gold"] == 1]
+    decisions = pd.crosstab(labels["frame_id"], labels["label"])
+    return pd.concat(
+        [
+            patches.reindex(columns=list(CLASSES), fill_value=0).add_suffix(" patches"),
+            decisions.reindex(columns=list(DECISIONS), fill_value=0).add_suffix(" frames"),
+        ],
+        axis=1,
+    ).fillna(0.0)
+
+
+GroupBy = Literal["site", "sequence"]
+_LEAST_GROUPS: Final = 3
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One group held out.
+
+    Args:
+        group: The held-out group, whose frames are the test split.
+        splits: frame_id -> train, val or test.
+    """
+
+    group: str
+    splits: dict[str, str]
+
+
+def hold_out_each(frames: pd.DataFrame, weights: pd.DataFrame, group_by: GroupBy, params: SplitParams) -> list[Fold]:
+    """Hold every group out once; validation is cut from the remaining groups, whole groups again.
+
+    Args:
+        frames: Table FRAMES; a split that the data brings is not used here.
+        weights: Index frame_id, one column per label that validation should have its share of.
+        group_by: What is held out and never divided.
+        params: Section `split`; its val_fraction and seed are used.
+
+    Returns:
+        One fold for each group, sorted by group.
+
+    Raises:
+        SplitError: If there are too few groups to train, choose and test on different ones.
+    """
+    groups = sorted(set(frames[group_by]))
+    if len(groups) < _LEAST_GROUPS:
+        raise SplitError(
+            f"--group {group_by}: {len(groups)} group(s) ({', '.join(groups)}); training, validation and test need one "
+            f"each, so at least {_LEAST_GROUPS}: hold out something finer (sequence) or bring more data"
+        )
+    by_group = params.model_copy(update={"group_by": group_by})
+    return [
+        Fold(group, divide(frames.assign(given_split=_given(frames[group_by], group)), weights, by_group).splits)
+        for group in groups
+    ]
+
+
+def _given(groups: pd.Series, held_out: str) -> list[str]:
+    return [TEST if group == held_out else TRAIN for group in groups]

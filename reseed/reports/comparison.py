@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from reseed.artifacts.notice import SYNTHETIC_NOTICE
-from reseed.reports.tables import aligned, markdown
+from reseed.artifacts.raw import SYNTHETIC_NOTICE
+from reseed.reports.page import aligned, markdown
 from reseed.score.bootstrap import MIN_CLUSTERS
 from reseed.score.percent import NOT_AVAILABLE
 

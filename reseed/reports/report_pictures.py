@@ -9,15 +9,15 @@ from urllib.parse import quote
 
 from matplotlib.figure import Figure
 
-from reseed.artifacts.notice import WEAK_NOTICE
+from reseed.artifacts.raw import WEAK_NOTICE
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_bytes
-from reseed.compare.flipped_frames import flipped_figure
+from reseed.compare.pull_request import flipped_figure
 from reseed.figures.change import Step, change_figure
 from reseed.figures.style import marked, png_bytes
 from reseed.history.snapshot import Snapshot
 from reseed.reports.page import percent, points
-from reseed.reports.report_changes import better, decision
+from reseed.reports.report import better, decision
 from reseed.score.bootstrap import Interval
 from reseed.score.percent import NOT_AVAILABLE
 

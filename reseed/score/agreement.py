@@ -1,15 +1,22 @@
 """Agreement of two annotators, or of any two answers to the same items: percent, Cohen's kappa, confusion."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from reseed.artifacts.splits import TEST
+from reseed.base.classes import DEPLOY
 from reseed.base.errors import TableError
 from reseed.score.bootstrap import Interval, cluster_counts, intervals
-from reseed.score.confusion import Counts, Shares, accuracy, macro_f1
+from reseed.score.confusion import Counts, Shares, accuracy, class_indices, decision_indices, macro_f1
+from reseed.score.evidence import Evidence, score_frames, score_patches
+from reseed.score.matching import Key, frame_of, sorting
+from reseed.score.registry import FRAME, NAMES, PATCH, Task, TaskScores
 
 
 @dataclass(frozen=True)
@@ -88,3 +95,117 @@ def agree(
         intervals=intervals(by_cluster, SHARES, resamples, seed)
         | intervals(by_cluster, {"kappa": cohen_kappa}, resamples, seed, limits=(-1.0, 1.0)),
     )
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """One other annotator, on the test items that both annotators and the network answered.
+
+    Args:
+        task: `patch` or `frame`.
+        gold_annotator: Whose labels are the reference.
+        annotator: Who is scored against them.
+        agreement: Percent agreement, kappa and confusion, gold first.
+        human: Scores of the annotator against the reference.
+        network: Scores of the network on the same items.
+    """
+
+    task: Task
+    gold_annotator: str
+    annotator: str
+    agreement: Agreement
+    human: TaskScores
+    network: TaskScores
+
+
+def human_ceiling(evidence: Evidence) -> list[Ceiling]:
+    """Compare every other annotator with the reference; empty if there is only one, or nothing in common on test."""
+    return [*_ceilings(evidence, PATCH), *_ceilings(evidence, FRAME)]
+
+
+def _ceilings(evidence: Evidence, task: Literal["patch", "frame"]) -> list[Ceiling]:
+    context = evidence.context
+    labels = context.patch_labels if task == PATCH else context.frame_labels
+    items = evidence.labelled_patches(TEST) if task == PATCH else evidence.labelled_frames(TEST)
+    key = f"{task}_id"
+    score, indices = (score_patches, class_indices) if task == PATCH else (score_frames, decision_indices)
+    reference = sorted(set(labels.loc[labels["gold"] == 1, "annotator"]))
+    found = []
+    for annotator in sorted(set(labels.loc[labels["gold"] == 0, "annotator"])):
+        theirs = labels[(labels["annotator"] == annotator) & (labels["label"] != "")]
+        answers = pd.Series(theirs["label"].to_numpy(), index=theirs[key].to_numpy())
+        both = items[items[key].isin(answers.index)]
+        if both.empty:
+            continue
+        answer = answers.loc[list(both[key])]
+        settings = context.settings
+        agreement = agree(
+            indices(both["gold"], "gold"),
+            indices(answer, annotator),
+            list(both["group"]),
+            len(NAMES[task]),
+            settings.resamples,
+            settings.seed,
+        )
+        found.append(
+            Ceiling(
+                task=task,
+                gold_annotator=", ".join(reference),
+                annotator=annotator,
+                agreement=agreement,
+                human=score(both, settings, answer),
+                network=score(both, settings),
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class SecondLook:
+    """One item that two annotators see differently.
+
+    Args:
+        key: The item.
+        first: What the first annotator said.
+        second: What the second said.
+        frame: The frame it lies on; empty if the key does not tell.
+        frame_disagreements: Items of that frame that they see differently.
+        frame_items: Items of that frame that both labelled.
+    """
+
+    key: Key
+    first: str
+    second: str
+    frame: str
+    frame_disagreements: int
+    frame_items: int
+
+
+def second_looks(
+    key_columns: Key, keys: Sequence[Key], first: Sequence[str], second: Sequence[str]
+) -> tuple[SecondLook, ...]:
+    """Return every disagreement, most worth a second look first.
+
+    Deploy against another class comes before No-Deploy against Coral, as only it can change a deployment; then the
+    frames with the largest share of disagreement, where a rule of the protocol may be read differently; then by key.
+
+    Args:
+        key_columns: Names of the parts of a key.
+        keys: (N,) items that both labelled.
+        first: (N,) class names.
+        second: (N,) class names.
+    """
+    frames = [frame_of(key_columns, key) or "" for key in keys]
+    items = Counter(frames)
+    against = Counter(frame for frame, a, b in zip(frames, first, second, strict=True) if a != b)
+    looks = [
+        SecondLook(key, a, b, frame, against[frame] if frame else 1, items[frame] if frame else 1)
+        for key, a, b, frame in zip(keys, first, second, frames, strict=True)
+        if a != b
+    ]
+    return tuple(sorted(looks, key=_worth))
+
+
+def _worth(look: SecondLook) -> tuple[bool, float, tuple[tuple[int, int, str], ...]]:
+    decides = DEPLOY in {look.first, look.second}
+    return not decides, -look.frame_disagreements / look.frame_items, sorting(look.key)

@@ -15,9 +15,9 @@ from reseed.base.classes import DEPLOY, NO_DEPLOY
 from reseed.base.errors import TableError
 from reseed.score.alpha_curve import alpha_curve
 from reseed.score.bootstrap import Difference, cluster_counts, paired_differences
+from reseed.score.confusion import class_indices, decision_indices
 from reseed.score.evidence import Evidence, score_frames, score_patches
-from reseed.score.metrics import class_indices, decision_indices
-from reseed.score.scoring import FRAME, NAMES, PATCH, SCORES, Task, TaskScores
+from reseed.score.registry import FRAME, NAMES, PATCH, SCORES, Task, TaskScores
 
 HEADLINE: Final = "macro_f1"
 WHOLE_IMAGE: Final = "whole_image"

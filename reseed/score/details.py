@@ -9,11 +9,11 @@ import pandas as pd
 from reseed.artifacts.annotations import WEAK
 from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.base.classes import CLASSES, DECISIONS, DEPLOY
+from reseed.score.agreement import Ceiling, human_ceiling
+from reseed.score.alpha_curve import average_precision, cheapest_alpha, expected_costs
 from reseed.score.baselines import BaselineScore, best_baseline, score_baselines, verdict
-from reseed.score.ceiling import Ceiling, human_ceiling
 from reseed.score.confusion import Counts, accuracy, class_scores, macro_f1
 from reseed.score.coral_cover import coral_cover, cover_errors
-from reseed.score.costs import average_precision, cheapest_alpha, expected_costs
 from reseed.score.evidence import (
     SCORED,
     Evidence,
@@ -24,7 +24,7 @@ from reseed.score.evidence import (
     split_reliability,
 )
 from reseed.score.percent import NOT_AVAILABLE, class_key, percent
-from reseed.score.scoring import FRAME, PATCH, Task, TaskScores, as_intervals, as_metrics
+from reseed.score.registry import FRAME, PATCH, Task, TaskScores, as_intervals, as_metrics
 
 UNITS: Final = (
     "scores, shares and cover in percent; n, support, predicted, confusion and clusters are counts; alpha and p 0-1, "

@@ -17,9 +17,8 @@ from reseed.base.errors import TableError
 from reseed.params.evaluate import EvaluateParams
 from reseed.score.alpha_curve import AlphaCurve, alpha_curve
 from reseed.score.calibration import Reliability, reliability
-from reseed.score.confusion import Counts, confusion_counts
-from reseed.score.metrics import class_indices, decision_indices
-from reseed.score.scoring import FRAME, PATCH, TaskScores, score_task
+from reseed.score.confusion import Counts, class_indices, confusion_counts, decision_indices
+from reseed.score.registry import FRAME, PATCH, TaskScores, score_task
 
 SCORED = (VAL, TEST)
 _PLACE = ["site", "sequence", "synthetic", "water_depth_m", "altitude_m"]

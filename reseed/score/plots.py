@@ -9,14 +9,12 @@ import pandas as pd
 
 from reseed.artifacts.splits import TEST, VAL
 from reseed.artifacts.table import Column
-from reseed.score.alpha_curve import AlphaCurve
-from reseed.score.by_site import BY_SEQUENCE, BY_SITE, by_sequence, by_site
+from reseed.score.alpha_curve import AlphaCurve, expected_costs
 from reseed.score.calibration import BINS
-from reseed.score.conditions import BY_CONDITION, by_condition
 from reseed.score.confusion import Shares
 from reseed.score.coral_cover import CORAL_COVER, coral_cover
-from reseed.score.costs import expected_costs
 from reseed.score.evidence import Evidence, split_reliability
+from reseed.score.groups import BY_CONDITION, BY_SEQUENCE, BY_SITE, by_condition, by_sequence, by_site
 
 CONFUSION: Final = (
     Column("actual", "text", "reference"),

@@ -7,9 +7,8 @@ from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.base.classes import CLASSES
 from reseed.score.confusion import accuracy, class_scores, macro_f1
 from reseed.score.evidence import Evidence, frame_confusion, frames_per_split, patch_confusion
-from reseed.score.frame_scores import frame_scores
 from reseed.score.percent import class_key, percent, percent_if
-from reseed.score.scoring import PATCH
+from reseed.score.registry import PATCH, frame_scores
 
 Value = float | int | bool | str
 

@@ -7,7 +7,6 @@ from urllib.parse import unquote, urlsplit
 from reseed.artifacts.raw import RawSource
 from reseed.base.errors import SourceError
 from reseed.params.pull import Source
-from reseed.sources.archive import unpack
 from reseed.sources.fetch import PATIENCE, Patience, fetch
 from reseed.sources.folder import (
     copy_file,
@@ -20,7 +19,7 @@ from reseed.sources.folder import (
     resolve_uri,
 )
 from reseed.sources.inventory import take_inventory
-from reseed.sources.members import is_archive, safe_path
+from reseed.sources.unpack import is_archive, safe_path, unpack
 
 # Part files of downloads wait here between runs: not an output, and ignored by git and DVC.
 DOWNLOADS: Final = Path(".dvc/tmp/reseed")

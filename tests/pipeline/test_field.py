@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from reseed.base.classes import CLASSES
-from reseed.score.metrics import compute_metrics
+from reseed.score.confusion import compute_metrics
 from tests.pipeline.clone import Clone, new_clone
 
 NEEDED = ("RESEED_FIELD_DATA", "RESEED_FIELD_WEIGHTS")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
-from reseed.artifacts.notice import SYNTHETIC_NOTICE
+from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.audit.chain import METRICS
 from reseed.audit.exports.crate_facts import ENGINE, LANGUAGE, PROFILES, PYTHON, fact_entities, score_entities
 from reseed.audit.exports.crate_run import WORKFLOW, Entity, Run, ref, script_of, source_id

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from reseed.artifacts.notice import SYNTHETIC_NOTICE
+from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.audit.chain import METRICS
 from reseed.audit.exports.attestation import dvc_version
 from reseed.audit.exports.crate_run import Entity, Run, ref, script_of, source_id

@@ -21,9 +21,8 @@ from reseed.sources.inventory import Inventory
 from reseed.survey.frame_finder import FrameFinder
 from reseed.survey.geotag import Facts, facts_from_log
 from reseed.survey.images import Images
-from reseed.survey.label_map import LabelMap, label_map, no_label_map, read_label_map
 from reseed.survey.label_tables import placed_rows, required_integer, required_text
-from reseed.survey.labels import Labels, Rectangle, Said, settle
+from reseed.survey.labels import LabelMap, Labels, Rectangle, Said, label_map, no_label_map, read_label_map, settle
 from reseed.survey.layouts.reading import Place, Reading, folder_of, picture_place
 
 ANNOTATIONS: Final = "annotations*.csv"

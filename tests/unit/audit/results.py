@@ -7,10 +7,10 @@ import numpy as np
 
 from reseed.base.classes import CLASSES, DECISIONS
 from reseed.base.files import write_text
-from reseed.score.by_site import BY_SITE
 from reseed.score.confusion import class_scores
+from reseed.score.groups import BY_SITE
 from reseed.score.percent import class_key, percent
-from reseed.score.scoring import FRAME, PATCH, TaskScores, as_intervals, as_metrics, score_task
+from reseed.score.registry import FRAME, PATCH, TaskScores, as_intervals, as_metrics, score_task
 from tests.unit.audit.history import History, Reef
 
 SITES = ("Ugar", "Mer")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reseed.artifacts.notice import SYNTHETIC_NOTICE
+from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.audit.exports import crate as crate_module
 from reseed.audit.exports.crate import METADATA, check_crate, require_crate_target, write_crate
 from reseed.audit.exports.crate_entities import run_entities

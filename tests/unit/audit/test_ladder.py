@@ -2,9 +2,8 @@ from typing import Any
 
 import pytest
 
-from reseed.audit.chain import _keys, _same, _value
+from reseed.audit.chain import _keys, _same, _value, closure
 from reseed.audit.checks import FAIL, NOT_CHECKED, PASS, judged
-from reseed.audit.imports import closure
 from reseed.audit.ladder import LADDER, Asked, _says, climb, flat_scores, read_claims
 from reseed.base.errors import ReseedError
 

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from reseed.artifacts.frames import FRAMES
-from reseed.artifacts.pieces import PIECES
+from reseed.artifacts.frames import FRAMES, PIECES
 from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.audit.leakage import COPY, EQUAL, NEIGHBOUR, OVERLAP, candidate_pairs, find_leakage
 from reseed.cli.leakage import report

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reseed.artifacts.notice import SYNTHETIC_NOTICE
+from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.base.files import write_text
 from reseed.cli.main import main
 from reseed.history.record import read_record

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reseed.artifacts.notice import SYNTHETIC_NOTICE
+from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.cli.main import main
 from tests.unit.audit.history import History, every, reef
 

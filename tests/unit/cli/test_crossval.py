@@ -15,14 +15,14 @@ from sklearn.metrics import f1_score
 
 from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
 from reseed.artifacts.frames import FRAMES
-from reseed.artifacts.notice import SYNTHETIC_NOTICE
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
+from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.base.classes import CLASSES
 from reseed.base.files import write_bytes
 from reseed.cli.main import main
 from reseed.compare import crossval
-from reseed.network.state import state_bytes
+from reseed.network.model import state_bytes
 from tests.unit.audit.history import blank
 from tests.unit.network.conftest import TRAIN_VALUES, draw_patches
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reseed.artifacts.notice import SYNTHETIC_NOTICE
+from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.cli.main import main
 from tests.unit.audit.history import History, reef
 from tests.unit.audit.results import commit_result

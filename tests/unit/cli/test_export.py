@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from reseed.cli.main import main
-from reseed.engines import parity
+from reseed.engines import export as parity
 from reseed.engines.engine import open_engine
 from reseed.patches.resize import RESIZE_RULE
 from reseed.patches.store import Geometry

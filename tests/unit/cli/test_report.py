@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 from PIL import Image
 
-from reseed.artifacts.notice import SYNTHETIC_NOTICE
+from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.audit.checks import FAIL, PASS
 from reseed.cli.main import main
 from reseed.reports.page import code, percent, points, words

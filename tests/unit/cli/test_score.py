@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
 
-from reseed.artifacts.notice import SYNTHETIC_NOTICE
+from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.base.files import read_json, write_text
 from reseed.cli.main import main
 from stages import aggregate, evaluate

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from reseed.artifacts.notice import SYNTHETIC_NOTICE, WEAK_NOTICE
+from reseed.artifacts.raw import SYNTHETIC_NOTICE, WEAK_NOTICE
 from reseed.base.errors import ReseedError
 from reseed.cli import scores
 from stages import aggregate, evaluate
@@ -120,6 +120,6 @@ def test_no_scores_yet(run: Path) -> None:
 def test_it_starts_without_matplotlib() -> None:
     module = Path(scores.__file__).read_text()
     assert "figures.style" not in module
-    assert "matplotlib" not in Path(sys.modules["reseed.artifacts.notice"].__file__ or "").read_text().replace(
+    assert "matplotlib" not in Path(sys.modules["reseed.artifacts.raw"].__file__ or "").read_text().replace(
         "apart from matplotlib", ""
     )

@@ -13,7 +13,6 @@ from pydantic import ValidationError
 
 from reseed.base import parallel
 from reseed.base.classes import CLASS_INDEX, CLASSES, DEPLOY, NO_DEPLOY
-from reseed.demo.annotators import class_counts, deploy_share, label_frame, label_rectangles, tile_edges
 from reseed.demo.recorder import sequence_name, track
 from reseed.demo.render import render_frame
 from reseed.demo.scene import (
@@ -25,7 +24,15 @@ from reseed.demo.scene import (
     random_stream,
     shows_rock,
 )
-from reseed.demo.survey import annotate, render_survey
+from reseed.demo.survey import (
+    annotate,
+    class_counts,
+    deploy_share,
+    label_frame,
+    label_rectangles,
+    render_survey,
+    tile_edges,
+)
 from reseed.demo.texture import Bars, draw_bars, fractal_noise, scatter_cells
 from reseed.params.demo import DemoParams
 

@@ -16,9 +16,8 @@ from torch import nn
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError
 from reseed.base.probabilities import predicted_classes, softmax
-from reseed.engines.export import FRAME_OUTPUTS, PATCH_OUTPUTS, export_network
+from reseed.engines.export import FRAME_OUTPUTS, PATCH_OUTPUTS, drawn_patches, export_network, require_parity
 from reseed.engines.model_folder import facts_of_card, load_folder
-from reseed.engines.parity import drawn_patches, require_parity
 from reseed.network.infer import predict_logits
 from reseed.network.model import LAST_LAYER, Network
 from reseed.score.alpha import decisions

@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from reseed.artifacts.notice import SYNTHETIC_NOTICE, WEAK_NOTICE
+from reseed.artifacts.raw import SYNTHETIC_NOTICE, WEAK_NOTICE
 from reseed.base.classes import CLASS_COLOURS, CLASSES, DECISIONS
 from reseed.base.errors import TableError
 from reseed.figures.alpha_curve import alpha_figure
@@ -24,16 +24,14 @@ from reseed.figures.mistakes import mistakes_figure, short_id
 from reseed.figures.reliability import reliability_figure
 from reseed.figures.style import counted, marked, png_bytes
 from reseed.figures.training import training_figure
-from reseed.score.agreement import agree
+from reseed.score.agreement import Ceiling, agree
 from reseed.score.alpha import alpha_grid, decisions_over
 from reseed.score.alpha_curve import AlphaCurve, alpha_curve
 from reseed.score.baselines import BaselineScore
 from reseed.score.bootstrap import Interval
-from reseed.score.by_site import BY_SITE
 from reseed.score.calibration import reliability
-from reseed.score.ceiling import Ceiling
-from reseed.score.conditions import BY_CONDITION, CONDITIONS
-from reseed.score.scoring import TaskScores
+from reseed.score.groups import BY_CONDITION, BY_SITE, CONDITIONS
+from reseed.score.registry import TaskScores
 
 COUNTS = np.array([[187, 29, 17], [21, 132, 18], [25, 11, 103]])
 

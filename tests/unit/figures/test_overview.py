@@ -4,9 +4,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image
 
-from reseed.artifacts.frames import FRAMES
-from reseed.artifacts.pieces import PIECES
-from reseed.figures.overview import survey_sheet
+from reseed.artifacts.frames import FRAMES, PIECES
+from reseed.figures.contact_sheet import survey_sheet
 
 
 def sheet(folder: Path, count: int) -> Figure:

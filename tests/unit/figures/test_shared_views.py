@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from reseed.artifacts.notice import SYNTHETIC_NOTICE
+from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.figures.shared_views import PairOfViews, common_boxes, mosaic, shared_views_figure
 from reseed.figures.style import png_bytes
 

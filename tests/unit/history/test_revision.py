@@ -5,7 +5,7 @@ import pytest
 
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_text
-from reseed.compare.changes import changed_code
+from reseed.compare.comparison import changed_code
 from reseed.history.repository import HERE, Repository
 from reseed.history.run_state import read_run
 from tests.unit.audit.history import History, every, reef

@@ -14,10 +14,9 @@ import simplejpeg
 from reseed.base.errors import ReseedError
 from reseed.base.grid import Grid
 from reseed.infer.line_file import LineFile
-from reseed.infer.map import leaflet
+from reseed.infer.map import page as leaflet
 from reseed.infer.map import page as map_page
-from reseed.infer.map.page import Story, page, page_data, write_map
-from reseed.infer.map.thumbnail import thumbnail_jpeg
+from reseed.infer.map.page import Story, page, page_data, thumbnail_jpeg, write_map
 from reseed.infer.tables import THUMBNAIL_COLUMNS, THUMBNAILS_FILE, FrameRow
 
 STORY = Story("A & B <tow>", "alone", "0.5", "Model m", ("1 frame without a position.",))

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from reseed.infer.geotags import GAP_M, by_sequence, cut_at_antimeridian, geojson, stretches, write_geojson
 from reseed.infer.tables import FrameRow
-from reseed.infer.track import GAP_M, by_sequence, cut_at_antimeridian, geojson, stretches, write_geojson
 
 
 def row(frame: str, place: tuple[float, float] | None, decision: str = "Deploy") -> FrameRow:

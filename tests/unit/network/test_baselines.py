@@ -10,9 +10,8 @@ from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
 from reseed.artifacts.patches import PATCH_INDEX
 from reseed.base.errors import ReseedError, TableError
-from reseed.network.baselines import colour_answers, constant_answers, image_answers
+from reseed.network.baselines import WholeFrames, colour_answers, constant_answers, image_answers, whole_frames
 from reseed.network.patch_set import PatchSet
-from reseed.network.whole_frames import WholeFrames, whole_frames
 from reseed.params.train import TrainParams
 from stages import baselines
 from tests.unit.network.conftest import draw_patches

@@ -7,8 +7,7 @@ import torch
 
 from reseed.base.errors import ModelError
 from reseed.network.checkpoint import describe_model, load_model, save_model
-from reseed.network.model import Network
-from reseed.network.state import state_bytes
+from reseed.network.model import Network, state_bytes
 from tests.unit.network.conftest import GEOMETRY
 
 

@@ -10,11 +10,10 @@ from torch import Tensor, nn
 from torchvision import models
 
 from reseed.base.errors import ModelError
-from reseed.network.convert import class_order, convert, read_checkpoint
-from reseed.network.curve import curve_rows, train_metrics
+from reseed.network.checkpoint import class_order, convert, read_checkpoint
 from reseed.network.infer import predict_logits
-from reseed.network.model import HEAD_WIDTH, LAST_LAYER, Network, feature_width
-from reseed.network.state import digest_file
+from reseed.network.model import HEAD_WIDTH, LAST_LAYER, Network, digest_file, feature_width
+from reseed.network.training import curve_rows, train_metrics
 from reseed.params.train import TrainParams
 from stages import predict, pretrained, train
 from tests.unit.network.conftest import Reef

@@ -10,12 +10,10 @@ from torch import nn
 
 from reseed.base.errors import ModelError, ParamsError, ReseedError
 from reseed.base.probabilities import predicted_classes
-from reseed.network.curve import curve_rows, train_metrics
-from reseed.network.fit import EpochScore, FitResult, fit
 from reseed.network.infer import predict_probabilities
-from reseed.network.model import Network
+from reseed.network.model import Network, state_bytes
 from reseed.network.runtime import resolve_device
-from reseed.network.state import state_bytes
+from reseed.network.training import EpochScore, FitResult, curve_rows, fit, train_metrics
 from reseed.params.train import TrainParams
 from tests.unit.network.conftest import Reef
 

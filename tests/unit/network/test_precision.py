@@ -5,10 +5,9 @@ import torch
 from torch import Tensor, nn
 
 from reseed.base.errors import ParamsError
-from reseed.network.fit import FitResult, fit
-from reseed.network.model import Network
+from reseed.network.model import Network, state_bytes
 from reseed.network.precision import DepthwiseConv, computing_in, prepare_for, resolve_precision
-from reseed.network.state import state_bytes
+from reseed.network.training import FitResult, fit
 from reseed.params.train import TrainParams
 from tests.unit.network.conftest import Reef
 

@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from reseed.base.errors import ModelError
-from reseed.network.model import Network
+from reseed.network.model import Network, digest_file, read_state, state_bytes
 from reseed.network.pretrained import expand_path, find_weights, imagenet_file, load_start, match_backbone
-from reseed.network.state import digest_file, read_state, state_bytes
 
 IMAGENET_SHA256 = "b03531047ffacf1e2488318dcd2aba1126cde36e3bfe1aa5cb07700aeeee9889"
 

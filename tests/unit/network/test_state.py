@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from reseed.base.errors import ModelError
-from reseed.network.state import read_state, some_names, state_bytes
+from reseed.network.model import read_state, some_names, state_bytes
 
 
 def test_bytes_depend_on_values_and_not_on_memory_layout() -> None:

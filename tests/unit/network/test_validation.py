@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from reseed.network.validation import accuracy, macro_f1
+from reseed.network.training import accuracy, macro_f1
 
 
 def test_by_hand_with_a_class_that_is_absent() -> None:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from reseed.base.errors import SplitError
 from reseed.params.split import SplitParams
-from reseed.patches.folds import hold_out_each
+from reseed.patches.splits import hold_out_each
 
 PARAMS = SplitParams(group_by="block", val_fraction=0.25, test_fraction=0.25, block_frames=40, guard_frames=1, seed=0)
 

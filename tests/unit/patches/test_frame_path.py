@@ -10,8 +10,7 @@ from PIL import Image
 from reseed.base.errors import ImageError
 from reseed.base.grid import Grid
 from reseed.patches import resize as resizing
-from reseed.patches.frame_path import load_frame_patches
-from reseed.patches.resize import grid_patches
+from reseed.patches.resize import grid_patches, load_frame_patches
 from reseed.survey import imagery
 from reseed.survey.imagery import decode_at_least, decode_bytes
 from tests.unit.survey.surveys import encoded

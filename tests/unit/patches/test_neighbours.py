@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from reseed.patches.neighbours import sentence, table_leaks, within_sequence
+from reseed.patches.overlap import sentence, table_leaks, within_sequence
 
 
 def frames(*rows: tuple[str, str, str, str]) -> pd.DataFrame:

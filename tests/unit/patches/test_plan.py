@@ -6,8 +6,7 @@ import pytest
 from PIL import Image
 
 from reseed.artifacts.annotations import ANNOTATIONS
-from reseed.artifacts.frames import FRAMES
-from reseed.artifacts.pieces import PIECES
+from reseed.artifacts.frames import FRAMES, PIECES
 from reseed.base.errors import TableError
 from reseed.params.extract import ExtractParams
 from reseed.patches.extract import coarser_labels, cut, cut_beforehand, mixed_footprint, plan

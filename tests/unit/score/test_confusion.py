@@ -8,7 +8,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, precisio
 from reseed.base.errors import TableError
 from reseed.score.alpha_curve import alpha_curve
 from reseed.score.confusion import accuracy, class_scores, confusion_counts, macro_f1
-from reseed.score.frame_scores import frame_scores
+from reseed.score.registry import frame_scores
 
 lengths = st.integers(1, 50)
 answers = lengths.flatmap(

@@ -7,10 +7,9 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics import average_precision_score, confusion_matrix, mean_absolute_error, mean_squared_error, r2_score
 
 from reseed.score.alpha import alpha_grid, decisions, decisions_over
-from reseed.score.alpha_curve import AlphaCurve, alpha_curve
-from reseed.score.conditions import quartiles
+from reseed.score.alpha_curve import AlphaCurve, alpha_curve, average_precision, cheapest_alpha, expected_costs
 from reseed.score.coral_cover import cover_errors
-from reseed.score.costs import average_precision, cheapest_alpha, expected_costs
+from reseed.score.groups import quartiles
 
 
 def curve(deploy: list[int], gold: list[int]) -> AlphaCurve:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import mcnemar
 
 from reseed.base.errors import TableError
-from reseed.score.mcnemar import mcnemar_exact
+from reseed.score.paired import mcnemar_exact
 
 
 def test_by_hand() -> None:

@@ -7,7 +7,7 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError
-from reseed.score.metrics import class_indices, compute_metrics, decision_indices
+from reseed.score.confusion import class_indices, compute_metrics, decision_indices
 
 pairs = st.lists(st.tuples(st.sampled_from(CLASSES), st.sampled_from(CLASSES)), min_size=1, max_size=60)
 

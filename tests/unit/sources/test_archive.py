@@ -15,10 +15,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reseed.base.errors import SourceError
-from reseed.sources import archive as module
-from reseed.sources.archive import Limits, unpack
+from reseed.sources import unpack as module
 from reseed.sources.folder import list_files
-from reseed.sources.members import is_archive, safe_path
+from reseed.sources.unpack import Limits, is_archive, safe_path, unpack
 
 FILES = {"Reef 1/a.jpg": b"\xff\xd8\xff" + bytes(2000), "Reef 1/tow/b.csv": b"frame\n" * 50, "Récif/c.txt": b""}
 REPOSITORY = Path(__file__).parents[3]
@@ -309,7 +308,7 @@ FULL = """
 import resource, signal, sys
 from pathlib import Path
 from reseed.base.errors import SourceError
-from reseed.sources.archive import unpack
+from reseed.sources.unpack import unpack
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:

@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
-from reseed.artifacts.frames import FRAMES
-from reseed.artifacts.quarantine import QUARANTINE
+from reseed.artifacts.frames import FRAMES, QUARANTINE
 from reseed.artifacts.raw import RawSource
 from reseed.base.errors import ReseedError, SourceError, TableError
 from reseed.sources import folder as sources

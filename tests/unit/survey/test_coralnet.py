@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from reseed.base.errors import TableError
-from reseed.survey.label_map import label_map, read_label_map
+from reseed.survey.labels import label_map, read_label_map
 from tests.unit.survey.folders import put, read
 
 HEADER = ",Name,Latitude,Longitude,Row,Column,Label,Annotator\n"

@@ -15,9 +15,8 @@ from reseed.params.extract import ExtractParams
 from reseed.params.load import load_section
 from reseed.params.pull import PullParams
 from reseed.params.split import SplitParams
-from reseed.patches.balance import label_weights
 from reseed.patches.extract import cut, plan
-from reseed.patches.splits import divide
+from reseed.patches.splits import divide, label_weights
 from reseed.survey.catalog import Catalog, build_catalog
 from tests.unit.survey.surveys import catalog_params
 

@@ -14,9 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
-from reseed.artifacts.frames import FRAMES
-from reseed.artifacts.pieces import PIECES
-from reseed.artifacts.quarantine import QUARANTINE
+from reseed.artifacts.frames import FRAMES, PIECES, QUARANTINE
 from reseed.artifacts.raw import RawSource
 from reseed.sources import folder as sources
 from reseed.survey.catalog import build_catalog

@@ -1,9 +1,10 @@
-"""Training in memory: patches and labels in, the network of the best epoch out."""
+"""`models/training.csv` and `models/train.json`: how training went, for people."""
 
+import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,16 +15,32 @@ from tqdm import tqdm
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError, ReseedError
 from reseed.base.probabilities import predicted_classes, softmax
-from reseed.network.augment import Augmentation, augment
+from reseed.network.augment import Augmentation, augment, class_counts, draw_order, epoch_generator, split_batches
 from reseed.network.infer import predict_logits
 from reseed.network.losses import Loss, inverse_class_weights, make_loss
-from reseed.network.model import Network, to_unit
+from reseed.network.model import Converted, Network, to_unit
 from reseed.network.precision import computing_in, prepare_for, resolve_precision
 from reseed.network.runtime import reproducible, resolve_device
-from reseed.network.sampling import class_counts, draw_order, epoch_generator, split_batches
-from reseed.network.state import Converted
-from reseed.network.validation import accuracy, macro_f1
 from reseed.params.train import TrainParams
+
+
+def macro_f1(predicted: npt.NDArray[np.int64], gold: npt.NDArray[np.int64]) -> float:
+    """Return the plain mean over the three classes of F1 = 2 tp / (2 tp + fp + fn), 0 to 1; a 0/0 counts 0.
+
+    Args:
+        predicted: (N,) class indices.
+        gold: (N,) class indices.
+    """
+    number = len(CLASSES)
+    confusion = np.bincount(number * gold + predicted, minlength=number**2).reshape(number, number)
+    hits, involved = confusion.diagonal(), confusion.sum(axis=0) + confusion.sum(axis=1)
+    return float((2 * hits / np.maximum(involved, 1)).mean())
+
+
+def accuracy(predicted: npt.NDArray[np.int64], gold: npt.NDArray[np.int64]) -> float:
+    """Return the share of `predicted` that equals `gold`, 0 to 1; arguments as `macro_f1`."""
+    return float((predicted == gold).mean())
+
 
 T = TypeVar("T")
 
@@ -282,3 +299,52 @@ def _fused(device: torch.device) -> bool:
 
 def _by_class(counts: npt.NDArray[np.int64]) -> str:
     return ", ".join(f"{name} {count}" for name, count in zip(CLASSES, counts, strict=True))
+
+
+def curve_rows(history: tuple[EpochScore, ...]) -> list[dict[str, object]]:
+    """Return one row of `TRAINING_CURVE` for each epoch."""
+    return [
+        {
+            "epoch": score.epoch,
+            "lr": f"{score.lr:.6g}",
+            "train_loss": score.train_loss,
+            "val_loss": score.val_loss,
+            "val_macro_f1": percent(score.val_macro_f1),
+            "val_accuracy": percent(score.val_accuracy),
+        }
+        for score in history
+    ]
+
+
+def train_metrics(result: FitResult) -> dict[str, Any]:
+    """Return what `models/train.json` holds: scores of the best epoch in percent, and counts.
+
+    What a network that was only taken over does not have is `n/a`, the way of `metrics.json`.
+    """
+    return {
+        "best_epoch": result.best.epoch,
+        "epochs": len(result.history),
+        "val": {
+            "macro_f1": _known(percent(result.best.val_macro_f1)),
+            "accuracy": _known(percent(result.best.val_accuracy)),
+            "loss": _known(round(result.best.val_loss, 6)),
+            "n": int(result.val_counts.sum()),
+        },
+        "train": {
+            "loss": _known(round(result.best.train_loss, 6)),
+            "n": int(result.train_counts.sum()),
+        }
+        | {
+            f"n_{name.lower().replace('-', '_')}": int(count)
+            for name, count in zip(CLASSES, result.train_counts, strict=True)
+        },
+    }
+
+
+def percent(fraction: float) -> float:
+    """Return a fraction as percent with 4 decimals."""
+    return round(100 * fraction, 4)
+
+
+def _known(value: float) -> float | str:
+    return "n/a" if math.isnan(value) else value
