@@ -31,6 +31,8 @@ def main(argv: list[str] | None = None) -> None:
         Path("plots/contact_sheet.png"), png_bytes(survey_sheet(catalog.frames, catalog.pieces, Path("data/raw")))
     )
     sys.stdout.write(summary(catalog.counts))
+    for remark in catalog.remarks:
+        sys.stderr.write(f"catalog: {remark}\n")
 
 
 if __name__ == "__main__":
