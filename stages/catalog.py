@@ -11,6 +11,7 @@ from reseed.figures.contact_sheet import survey_sheet
 from reseed.figures.style import png_bytes
 from reseed.params.catalog import CatalogParams
 from reseed.params.load import load_section
+from reseed.sources.stored import require_stored
 from reseed.survey.catalog import build_catalog, summary
 from stages.runner import parse_arguments, run_stage
 
@@ -19,7 +20,9 @@ def main(argv: list[str] | None = None) -> None:
     """Decode every image once, read every table, and write what is there."""
     parse_arguments(__doc__, argv)
     params = load_section(Path("params.yaml"), "catalog", CatalogParams)
-    catalog = build_catalog(read_raw(Path("data/raw.json")), Path("data/raw"), params)
+    sources = read_raw(Path("data/raw.json"))
+    require_stored(sources)
+    catalog = build_catalog(sources, Path("data/raw"), params)
     out = Path("data/catalog")
     FRAMES.write(catalog.frames, out / "frames.csv")
     PIECES.write(catalog.pieces, out / "pieces.csv")
