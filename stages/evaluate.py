@@ -5,6 +5,7 @@ from pathlib import Path
 from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
 from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.leakage import read_leakage
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.raw import read_raw
@@ -50,7 +51,8 @@ def read_evidence(settings: EvaluateParams) -> Evidence:
     tables = (SPLITS_TABLE.read(DATA / "catalog/splits.csv"), CONDITIONS.read(SAID / "conditions.csv"))
     labels = (PATCH_LABELS.read(DATA / "patches/labels.csv"), FRAME_LABELS.read(DATA / "catalog/frame_labels.csv"))
     answers, calibration = BASELINE_PREDICTIONS.read(SAID / "baselines.csv"), read_json(SAID / "calibration.json")
-    context = Context(settings, *tables, answers, *labels, calibration, decisions_over)
+    leakage = read_leakage(DATA / "catalog/leakage.json")
+    context = Context(settings, *tables, answers, *labels, calibration, decisions_over, leakage)
     catalog, sources = FRAMES.read(DATA / "catalog/frames.csv"), read_raw(DATA / "raw.json")
     patches, frames = PATCH_PREDICTIONS.read(SAID / "patches.csv"), FRAME_PREDICTIONS.read(SAID / "frames.csv")
     return gather(with_kinds(patches, labels[0]), frames, catalog, sources, alpha_grid(), context)

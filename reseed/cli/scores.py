@@ -86,6 +86,8 @@ def table(metrics: dict[str, Any], details: dict[str, Any], figures: Path) -> st
         "",
         f"Data      {', '.join(sources)}: {data['frames_train']:,} train frames, {data['frames_test']:,} test",
     ]
+    if "leakage" in details:
+        lines.append(f"Leakage   {details['leakage']['in_words']}")
     lines += [f"Pictures  {figures}", f"Details   {figures.parents[1] / _DETAILS}"]
     lines += ["", *marks] if marks else []
     return "\n".join(lines) + "\n"

@@ -106,6 +106,7 @@ def pull_request(
         "data": None if found is None else found["data"],
         "inputs": [] if old is None else _inputs(old, new),
         "code": changed_code(repository, base, head),
+        "leakage": (new.details.get("leakage") or {}).get("in_words", ""),
         "passed": all(rung.status != FAIL for rung in rungs.values()),
         "rungs": [{"rung": name, **asdict(rung)} for name, rung in rungs.items()],
         "base_rungs": [{"rung": name, **asdict(rung)} for name, rung in (base_rungs or {}).items()],

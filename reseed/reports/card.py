@@ -277,6 +277,8 @@ def _limits(card: Card) -> list[str]:
         for task in (PATCH, FRAME)
         if isinstance(found := record.details[task][TEST].get("intervals"), str)
     ]
+    if "leakage" in record.details:
+        limits.append(f"Seafloor in several splits: {words(record.details['leakage']['in_words'])}.")
     limits.append(INTERVAL_LIMIT)
     limits += ["No frame has a reference decision, so the decisions are not scored."] * (
         record.metrics[FRAME]["n"] == 0

@@ -227,6 +227,8 @@ def _scores(page: Page, report: Mapping[str, Any]) -> None:
         )
     rounded = "" if report["alone"] else " Scores and changes are rounded separately."
     page.say(f"Test set of head: {test['patches']:,} labelled patches, {test['frames']:,} labelled frames.{rounded}")
+    if report.get("leakage"):
+        page.say(f"Seafloor in several splits: {words(report['leakage'])}.")
     differences = report["test_set"]["differences"]
     page.items([f"{name.replace('_', ' ').replace('of a', 'of base').replace('of b', 'of head')}: {n:,}"
                 for name, n in differences.items()], MOST_ITEMS)  # fmt: skip

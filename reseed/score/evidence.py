@@ -42,6 +42,7 @@ class Context:
         frame_labels: Table FRAME_LABELS, every annotator.
         calibration: Content of `calibration.json`.
         decide: The ratio rule.
+        leakage: Content of `leakage.json`: what frames of different splits have in common.
     """
 
     settings: EvaluateParams
@@ -52,6 +53,7 @@ class Context:
     frame_labels: pd.DataFrame
     calibration: dict[str, Any]
     decide: Decide
+    leakage: Mapping[str, Any]
 
 
 @dataclass(frozen=True)

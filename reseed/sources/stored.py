@@ -46,9 +46,9 @@ def require_storable(name: str, paths: Iterable[str], ignored: Path = Path(IGNOR
     passed = [path for path in everything if patterns.match_file(f"{RAW}/{name}/{path}")]
     if passed:
         raise SourceError(
-            f"DVC would not store {len(passed)} of {len(everything)} files, as {ignored} has a "
-            f"pattern for them: {', '.join(passed[:_SHOWN])}{' ...' if len(passed) > _SHOWN else ''}; begin the pattern "
-            "with a slash, so that it does not reach into the data, or rename the files"
+            f"DVC would not store {len(passed)} of {len(everything)} files, as {ignored} has a pattern for them: "
+            f"{', '.join(passed[:_SHOWN])}{' ...' if len(passed) > _SHOWN else ''}; begin the pattern with a slash, so "
+            "that it does not reach into the data, or rename the files"
         )
 
 
@@ -67,8 +67,8 @@ def require_stored(sources: Sequence[RawSource], root: Path = Path()) -> None:
     if stored is not None and stored != (files, size):
         raise SourceError(
             f"{RAW}: {files} files of {size} bytes were pulled, but DVC stores {stored[0]} files of {stored[1]} bytes: "
-            f"the run could not be made again; `dvc check-ignore --details` says which line of {IGNORE_FILE} passes over "
-            "a file, `dvc repro -f pull` pulls anew"
+            f"the run could not be made again; `dvc check-ignore --details` says which line of {IGNORE_FILE} passes "
+            "over a file, `dvc repro -f pull` pulls anew"
         )
 
 
