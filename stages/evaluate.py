@@ -35,8 +35,9 @@ def main(argv: list[str] | None = None) -> None:
     evidence = read_evidence(load_section(Path("params.yaml"), "evaluate", EvaluateParams))
     mistakes = confident_mistakes(evidence, evidence.context.settings.mistakes)
     packed, index = open_patches(DATA / "patches/patches.npy"), PATCH_INDEX.read(DATA / "patches/index.csv")
-    pictures = packed[patch_rows(mistakes, index, len(packed))]
-    report = ReportData(evidence, mistakes, pictures, TRAINING_CURVE.read(TRAINING))
+    report = ReportData(
+        evidence, mistakes, packed[patch_rows(mistakes, index, len(packed))], TRAINING_CURVE.read(TRAINING)
+    )
     drawn = {name: marked(draw(report), notices(report)) for name, draw in PICTURES.items()}
     write_folder(Path("plots/figures"), {f"{name}.png": png_bytes(figure) for name, figure in drawn.items()})
     write_json(Path("metrics/metrics.json"), summarise(evidence))
@@ -50,9 +51,8 @@ def read_evidence(settings: EvaluateParams) -> Evidence:
     """Read predictions and everything they are scored against."""
     tables = (SPLITS_TABLE.read(DATA / "catalog/splits.csv"), CONDITIONS.read(SAID / "conditions.csv"))
     labels = (PATCH_LABELS.read(DATA / "patches/labels.csv"), FRAME_LABELS.read(DATA / "catalog/frame_labels.csv"))
-    answers, calibration = BASELINE_PREDICTIONS.read(SAID / "baselines.csv"), read_json(SAID / "calibration.json")
-    shared = read_leakage(DATA / "catalog/leakage.json")
-    context = Context(settings, *tables, answers, *labels, calibration, decisions_over, shared)
+    facts = (read_json(SAID / "calibration.json"), decisions_over, read_leakage(DATA / "catalog/leakage.json"))
+    context = Context(settings, *tables, BASELINE_PREDICTIONS.read(SAID / "baselines.csv"), *labels, *facts)
     catalog, sources = FRAMES.read(DATA / "catalog/frames.csv"), read_raw(DATA / "raw.json")
     patches, frames = PATCH_PREDICTIONS.read(SAID / "patches.csv"), FRAME_PREDICTIONS.read(SAID / "frames.csv")
     return gather(with_kinds(patches, labels[0]), frames, catalog, sources, alpha_grid(), context)
