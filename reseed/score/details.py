@@ -34,9 +34,15 @@ UNITS: Final = (
 TASKS: Final[tuple[Task, ...]] = (PATCH, FRAME)
 
 
-def describe(evidence: Evidence) -> dict[str, Any]:
-    """Return the content of `metrics/details.json`."""
-    return {"units": UNITS, **{family: score(evidence) for family, score in DETAILS.items()}}
+def describe(evidence: Evidence, leakage: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of `metrics/details.json`.
+
+    Args:
+        evidence: What is scored.
+        leakage: Content of `leakage.json`: seafloor that splits have in common inflates every score.
+    """
+    scores = {family: score(evidence) for family, score in DETAILS.items()}
+    return {"units": UNITS, **scores, "leakage": {"in_words": leakage_sentence(leakage), **leakage}}
 
 
 def baseline_details(evidence: Evidence) -> dict[str, Any]:
@@ -141,11 +147,6 @@ def data_details(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def leakage_details(evidence: Evidence) -> dict[str, Any]:
-    """Say what frames at the borders of splits have in common: shared seafloor inflates every score."""
-    return {"in_words": leakage_sentence(evidence.context.leakage), **evidence.context.leakage}
-
-
 # One line per family of scores.
 DETAILS: Final[Mapping[str, Callable[[Evidence], Any]]] = {
     "patch": patch_details,
@@ -157,7 +158,6 @@ DETAILS: Final[Mapping[str, Callable[[Evidence], Any]]] = {
     "calibration": calibration_details,
     "coral_cover": coral_details,
     "data": data_details,
-    "leakage": leakage_details,
 }
 
 
