@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from reseed.artifacts.frames import FRAMES, PIECES
 from reseed.artifacts.splits import TEST
 from reseed.audit.checks import FAIL, Rung
-from reseed.audit.leakage import AUTO
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError
 from reseed.compare.comparison import changed_code, changed_params, compare
@@ -26,6 +25,7 @@ from reseed.history.run_files import RAW
 from reseed.history.run_state import read_run
 from reseed.history.snapshot import Snapshot
 from reseed.patches.resize import resize
+from reseed.score.decisions import AUTO
 from reseed.score.percent import NOT_AVAILABLE, class_key
 from reseed.score.registry import SCORES
 from reseed.sources.folder import copy_file
