@@ -17,8 +17,7 @@ from reseed.params.evaluate import EvaluateParams
 from reseed.params.load import load_section
 from reseed.patches.store import open_patches
 from reseed.score.details import describe, summarise
-from reseed.score.evidence import Context, Evidence, gather, with_kinds
-from reseed.score.mistakes import confident_mistakes, patch_rows
+from reseed.score.evidence import Context, Evidence, confident_mistakes, gather, patch_rows, with_kinds
 from reseed.score.percent import score_csv
 from reseed.score.plots import TABLES
 from stages.runner import parse_arguments, run_stage

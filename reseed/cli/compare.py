@@ -52,4 +52,4 @@ def _sides(args: argparse.Namespace) -> tuple[list[str], list[str]]:
 
 
 def _text(report: Mapping[str, Any]) -> list[str]:
-    return comparison_page(report, "text").splitlines()
+    return comparison_page(report, "terminal").splitlines()

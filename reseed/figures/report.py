@@ -37,7 +37,7 @@ class ReportData:
 
     Args:
         evidence: Predictions and references.
-        mistakes: M most confident mistakes, see `reseed.score.mistakes`.
+        mistakes: M most confident mistakes, see `reseed.score.evidence.confident_mistakes`.
         pictures: (M, H, W, 3) uint8 RGB, the patches of `mistakes` in their order.
         training: One row per epoch, `models/training.csv`.
     """

@@ -6,7 +6,7 @@ people become no markup, no mention, no line break and no table column, whatever
 
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -14,7 +14,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from reseed.score.percent import NOT_AVAILABLE
 
-Form = Literal["markdown", "text"]
+# A Markdown template can also be shown in a terminal, without its markup; text is written as it stands.
+Form = Literal["markdown", "terminal", "text"]
 # A page stays one that people read, and below what GitHub takes as a comment (65,536 characters).
 MOST_ROWS: Final = 20
 MOST_ITEMS: Final = 10
@@ -131,7 +132,7 @@ def render(template: str, form: Form, **context: Any) -> str:
         line.rstrip().replace(_PIPE, "\\|" if line.lstrip("> ").startswith("|") else "|") for line in text.split("\n")
     )
     page = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n") + "\n"
-    return page if form == "markdown" else _without_markup(page)
+    return _without_markup(page) if form == "terminal" else page
 
 
 def _without_markup(page: str) -> str:
@@ -147,7 +148,6 @@ def _without_markup(page: str) -> str:
 
 @functools.cache
 def _environment(form: Form) -> Environment:
-    shows: dict[Form, Callable[[Any], Any]] = {"markdown": _as_markdown, "text": lambda value: value}
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         undefined=StrictUndefined,
@@ -155,7 +155,7 @@ def _environment(form: Form) -> Environment:
         lstrip_blocks=True,
         # With `finalize` before it: what is a Markdown stays as it is. A terminal needs no escaping.
         autoescape=form == "markdown",  # noqa: S701
-        finalize=shows[form],
+        finalize=_as_markdown if form == "markdown" else None,
         keep_trailing_newline=True,
     )
     environment.filters |= {
