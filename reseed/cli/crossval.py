@@ -25,7 +25,7 @@ from reseed.compare.crossval import (
     pooled,
     spread,
 )
-from reseed.figures.crossval import crossval_figure
+from reseed.figures.by_site import crossval_figure
 from reseed.figures.style import png_bytes
 from reseed.network.patch_set import open_images
 from reseed.network.pretrained import load_start
