@@ -8,7 +8,7 @@ from typing import Any, Final
 from reseed.artifacts.raw import SYNTHETIC_NOTICE, WEAK_NOTICE
 from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.base.classes import CLASSES, DECISIONS
-from reseed.history.record import Record
+from reseed.history.run import Run
 from reseed.reports.page import MOST_ROWS, NONE, Page, code, percent, words
 from reseed.score.percent import NOT_AVAILABLE, class_key
 from reseed.score.registry import FRAME, PATCH
@@ -83,7 +83,7 @@ class Card:
         missing: Why it cannot; empty if it can.
     """
 
-    record: Record
+    record: Run
     model: Mapping[str, Any]
     statement: Mapping[str, Any]
     missing: str

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from reseed.artifacts.raw import SYNTHETIC_NOTICE, WEAK_NOTICE
-from reseed.audit.checks import FAIL, NOT_CHECKED, PASS
+from reseed.audit.checks import DIFFERS, FAIL, NOT_CHECKED, PASS
 from reseed.reports.comparison import CALLED, p_text
 from reseed.reports.page import MOST_ITEMS, MOST_ROWS, NONE, Page, code, percent, points, words
 from reseed.score.percent import NOT_AVAILABLE
@@ -12,7 +12,7 @@ from reseed.score.percent import NOT_AVAILABLE
 _MOST_FINDINGS: Final = 3
 # The widest rows of the page: with these and no more it fits into a comment, however much changed.
 _MOST_PARAMS: Final = 36
-_SIGN: Final = {PASS: "✅ PASS", FAIL: "❌ FAIL", NOT_CHECKED: "⚪ NOT CHECKED"}
+_SIGN: Final = {PASS: "✅ PASS", FAIL: "❌ FAIL", NOT_CHECKED: "⚪ NOT CHECKED", DIFFERS: "⚠ DIFFERS"}
 
 
 def add_flips(page: Page, report: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from reseed.base.files import write_bytes
 from reseed.compare.pull_request import flipped_figure
 from reseed.figures.change import Step, change_figure
 from reseed.figures.style import marked, png_bytes
-from reseed.history.snapshot import Snapshot
+from reseed.history.run import Run
 from reseed.reports.page import percent, points
 from reseed.reports.report import better, decision
 from reseed.score.bootstrap import Interval
@@ -26,7 +26,7 @@ _FLIPS: Final = "flipped_frames.png"
 _HAPPENED: Final = {-1: "now wrong", 1: "now right", 0: "no reference"}
 
 
-def draw(report: Mapping[str, Any], state: Snapshot, folder: Path, beside: Path) -> dict[str, str]:
+def draw(report: Mapping[str, Any], state: Run, folder: Path, beside: Path) -> dict[str, str]:
     """Write the pictures of a report.
 
     Args:
@@ -71,7 +71,7 @@ def _scores(report: Mapping[str, Any]) -> Figure:
     return change_figure(steps, title, subtitle, synthetic=report["synthetic"])
 
 
-def _flips(report: Mapping[str, Any], state: Snapshot) -> Figure:
+def _flips(report: Mapping[str, Any], state: Run) -> Figure:
     rows: dict[str, list[str]] = {}
     for flip in sorted(report["flips"], key=lambda flip: (better(flip), flip["frame_id"])):
         name = f"{_HAPPENED[better(flip)]}\n→ {decision(flip['second'])}"
