@@ -20,7 +20,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # the disk, a quota, or the l
 
 
 def run_stage(main: Callable[[], None]) -> None:
-    """Run a stage's `main`; a user error or a full disk ends in one message and exit code 2, a bug keeps its traceback."""
+    """Run a stage's `main`; a user error or full disk ends in one message and code 2, a bug keeps its traceback."""
     try:
         require_local_library(Path.cwd())
         end_with_parent()
@@ -32,8 +32,8 @@ def run_stage(main: Callable[[], None]) -> None:
         if error.errno not in _FULL:
             raise
         sys.stderr.write(
-            f"error: no space left for {error.filename or 'the outputs'} ({error.strerror}): nothing half-written is "
-            "left; free some space and run the same command again, a training goes on at its last epoch\n"
+            f"error: no space left to write ({error.strerror}): nothing half-written is left; free some space and "
+            "run the same command again, a training goes on at its last epoch\n"
         )
         sys.exit(EXIT_USER_ERROR)
 

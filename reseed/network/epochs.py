@@ -55,14 +55,13 @@ class Learner:
         self._loss, self._params, self._steps = loss, params, steps
         kind = torch.optim.AdamW if params.optimiser == "adamw" else torch.optim.Adam
         on_fused = next(network.parameters()).device.type in {"cpu", "cuda"}
-        self._optimiser = kind(
-            [
-                {"params": network.backbone.parameters(), "lr": params.lr},
-                {"params": network.head.parameters(), "lr": params.lr * params.head_lr},
-            ],
-            weight_decay=params.weight_decay,
-            fused=on_fused,
-        )
+        groups: list[dict[str, Any]] = [{"params": network.head.parameters(), "lr": params.lr * params.head_lr}]
+        if params.freeze == "backbone":
+            network.backbone.requires_grad_(requires_grad=False)
+        else:
+            groups.insert(0, {"params": network.backbone.parameters(), "lr": params.lr})
+        self._highest: list[float] = [group["lr"] for group in groups]
+        self._optimiser = kind(groups, weight_decay=params.weight_decay, fused=on_fused)
         self._plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(
             self._optimiser,
             mode="max",
@@ -105,7 +104,9 @@ class Learner:
             ModelError: If the loss is no longer finite.
         """
         self.network.train()
-        if self._params.freeze_norm:
+        if self._params.freeze == "backbone":
+            self.network.backbone.eval()
+        elif self._params.freeze == "norm":
             for module in self.network.modules():
                 if isinstance(module, nn.BatchNorm2d):
                     module.eval()
@@ -113,8 +114,8 @@ class Learner:
         for batch, gold in batches:
             if self._params.schedule == COSINE:
                 factor = lr_factor(step, self._steps * self._params.epochs, self._params.warmup)
-                for group, base in zip(self._optimiser.param_groups, (1.0, self._params.head_lr), strict=True):
-                    group["lr"] = self._params.lr * base * factor
+                for group, highest in zip(self._optimiser.param_groups, self._highest, strict=True):
+                    group["lr"] = highest * factor
             self._optimiser.zero_grad(set_to_none=True)
             with computing:
                 logits = self.network(batch)

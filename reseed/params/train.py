@@ -56,7 +56,9 @@ class TrainParams(PretrainedParams):
     brightness: float = Field(ge=0, le=1, description="largest relative change of brightness, 0 to 1")
     blur: float = Field(ge=0, le=1, description="chance of a blur, 0 to 1")
     bn_momentum: float = Field(gt=0, le=1, description="share of each batch in the running statistics, above 0 to 1")
-    freeze_norm: bool = Field(description="true or false: batch-norm statistics stay those of the weights")
+    freeze: Literal["none", "norm", "backbone"] = Field(
+        description="norm: batch-norm statistics stay those of the weights; backbone: only the head learns"
+    )
     refit: bool = Field(description="true or false: train once more on train and val together; cosine only")
     numerics: Literal["portable", "native"] = Field(
         description="portable: the same bytes on any x86 processor; native: every instruction this processor has"

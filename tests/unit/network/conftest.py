@@ -45,7 +45,7 @@ TRAIN_VALUES: dict[str, Any] = {
     "brightness": 0.2,
     "blur": 0.1,
     "bn_momentum": 0.1,
-    "freeze_norm": False,
+    "freeze": "none",
     "refit": False,
     "numerics": "portable",
     "threads": 1,

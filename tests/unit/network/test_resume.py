@@ -24,7 +24,8 @@ Make = Callable[..., TrainParams]
 RECIPES = {
     "plateau": {"lr_patience": 0, "epochs": 4},
     "cosine": {"schedule": "cosine", "warmup": 0.2, "optimiser": "adamw", "head_lr": 10.0, "epochs": 4},
-    "average": {"schedule": "cosine", "ema": 0.9, "freeze_norm": True, "epochs": 3},
+    "head": {"schedule": "cosine", "freeze": "backbone", "epochs": 3},
+    "average": {"schedule": "cosine", "ema": 0.9, "freeze": "norm", "epochs": 3},
 }
 
 
@@ -32,7 +33,7 @@ def train(reef: Reef, params: TrainParams, keep: Path | None) -> FitResult:
     return fit(reef.images, reef.labels, reef.train_rows[:60], reef.val_rows[:30], params, {}, keep=keep)
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     pass
 
 
@@ -42,7 +43,7 @@ def stop_after(epochs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def write(path: Path, state: dict[str, object]) -> None:
         write_training(path, state)
         if len(state["history"]) == epochs:  # type: ignore[arg-type]
-            raise Stopped
+            raise StoppedError
 
     monkeypatch.setattr(training, "write_training", write)
 
@@ -55,7 +56,7 @@ def test_a_stopped_training_ends_with_the_same_bytes(
     expected = train(reef, params, None)
     for epochs in range(1, params.epochs):
         stop_after(epochs, monkeypatch)
-        with pytest.raises(Stopped):
+        with pytest.raises(StoppedError):
             train(reef, params, tmp_path)
     monkeypatch.undo()
     found = train(reef, params, tmp_path)
@@ -157,7 +158,7 @@ def test_a_full_disk_is_one_line_and_the_next_run_goes_on(local: Path, limit: in
     stopped = run(local, "train", preexec_fn=full)
     assert stopped.returncode == 2
     last = stopped.stderr.splitlines()[-1]
-    assert last.startswith("error: no space left for runs/trainings/")
+    assert last.startswith("error: no space left to write (File too large): ")
     assert "Traceback" not in stopped.stderr
     assert not list(local.rglob("*.part"))
     assert not (local / "models").exists()

@@ -36,7 +36,7 @@ GOOD = """train:
   brightness: 0.2
   blur: 0.1
   bn_momentum: 0.1
-  freeze_norm: false
+  freeze: none
   refit: false
   numerics: portable
   threads: 2
@@ -115,7 +115,7 @@ def test_no_key_has_a_default_and_every_key_says_what_it_is() -> None:
         ("schedule: plateau", "linear"),
         ("warmup: 0", "1"),
         ("ema: 0", "1"),
-        ("freeze_norm: false", "0"),
+        ("freeze: none", "all"),
         ("refit: false", "maybe"),
         ("numerics: portable\n  threads: 2", "fast\n  threads: 2"),
     ],
