@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from reseed.base.errors import TableError
+from reseed.base.files import read_regular
 
 _DELIMITERS: Final = (",", ";", "\t")
 _BOMS: Final = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
@@ -68,7 +69,7 @@ def read_text_table(path: Path, where: str) -> TextTable:
     """
     lines = [
         (number, cells)
-        for number, cells in _cells(_decode(path.read_bytes(), where), where)
+        for number, cells in _cells(_decode(read_regular(path), where), where)
         if any(cell.strip() for cell in cells)
     ]
     if not lines:
