@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from reseed.base.errors import ModelError
-from reseed.engines.facts import ModelFacts
+from reseed.engines.facts import ModelFacts, require_plausible
 from reseed.network.checkpoint import ModelCard, load_model
 from reseed.network.model import Network
 
@@ -35,7 +35,7 @@ def facts_of_card(card: ModelCard, folder: Path) -> ModelFacts:
         ModelError: If the description lacks a part of the geometry.
     """
     try:
-        return ModelFacts(
+        facts = ModelFacts(
             classes=card.classes,
             patch_size_px=int(card.geometry["patch_size_px"]),
             input_size_px=int(card.geometry["input_size_px"]),
@@ -46,10 +46,11 @@ def facts_of_card(card: ModelCard, folder: Path) -> ModelFacts:
             backbone=card.backbone,
             trained_on_rendered=trained_on_rendered(folder),
         )
-    except KeyError as error:
+    except (KeyError, ValueError, TypeError) as error:
         raise ModelError(
-            f"{folder / CARD_FILE}: its geometry lacks {error}; train or import the model again"
+            f"{folder / CARD_FILE}: its geometry lacks {error}, or it is no number; train or import the model again"
         ) from error
+    return require_plausible(facts, str(folder / CARD_FILE))
 
 
 def recorded_alpha(folder: Path) -> str | None:
