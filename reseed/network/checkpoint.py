@@ -35,7 +35,7 @@ from reseed.network.model import (
     some_names,
     state_bytes,
 )
-from reseed.network.pretrained import expand_path, match_backbone
+from reseed.network.pretrained import bare_names, expand_path, match_backbone
 from reseed.network.runtime import reproducible, resolve_device
 from reseed.network.training import EpochScore, FitResult, validate
 from reseed.params.train import TrainParams
@@ -271,6 +271,7 @@ def convert_state(state: State, backbone: str, order: tuple[str, ...], where: st
     Raises:
         ModelError: If the tensors are not those of `backbone` with the head of the paper, or not finite.
     """
+    state = bare_names(state)
     below = f"{LAST_LAYER[backbone]}."
     head = {name.removeprefix(below): value for name, value in state.items() if name.startswith(below)}
     matched = match_backbone(state, backbone, where, key)
