@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from reseed.artifacts.splits import TEST
+from reseed.base.cells import unguard
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError
 from reseed.history.repository import Repository, Revision
@@ -75,6 +76,7 @@ def read_record(repository: Repository, revision: Revision) -> Record:
     """
     try:
         sites = pd.read_csv(io.BytesIO(repository.read(revision, _SITES)), dtype={"site": str}, keep_default_na=False)
+        sites["site"] = sites["site"].map(unguard)
         scores = [name for name in sites.columns if name not in {"split", "site"}]
         sites[scores] = sites[scores].apply(pd.to_numeric, errors="coerce")
         record = Record(

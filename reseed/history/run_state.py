@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from reseed.artifacts.splits import TEST
+from reseed.base.cells import unguard
 from reseed.base.errors import ReseedError, TableError
 from reseed.history.repository import Repository, Revision
 from reseed.score.paired import Answers
@@ -96,7 +97,7 @@ def read_columns(content: bytes, columns: Sequence[str], where: str) -> pd.DataF
     missing = [name for name in columns if name not in df.columns]
     if missing:
         raise TableError(f"{where}: no column {', '.join(missing)}; found: {', '.join(df.columns)}")
-    return df[list(columns)]
+    return df[list(columns)].map(unguard)
 
 
 def _answers(
