@@ -30,19 +30,24 @@ DATA, SAID, TRAINING = Path("data"), Path("data/predictions"), Path("models/trai
 
 def main(argv: list[str] | None = None) -> None:
     """Read the predictions, score and draw them, then write."""
-    parse_arguments(__doc__, argv)
+    arguments = parse_arguments(__doc__, argv, no_figures="write the scores and tables, leave plots/figures as it is")
     evidence = read_evidence(load_section(Path("params.yaml"), "evaluate", EvaluateParams))
-    mistakes = confident_mistakes(evidence, evidence.context.settings.mistakes)
-    packed = open_patches(DATA / "patches/patches.npy")
-    pictures = packed[patch_rows(mistakes, PATCH_INDEX.read(DATA / "patches/index.csv"), len(packed))]
-    report = ReportData(evidence, mistakes, pictures, TRAINING_CURVE.read(TRAINING))
-    drawn = {name: marked(draw(report), notices(report)) for name, draw in PICTURES.items()}
-    write_folder(Path("plots/figures"), {f"{name}.png": png_bytes(figure) for name, figure in drawn.items()})
+    if not arguments.no_figures:
+        write_folder(Path("plots/figures"), figures(evidence))
     write_json(Path("metrics/metrics.json"), summarise(evidence))
     write_json(Path("metrics/details.json"), describe(evidence))
     for name, table in TABLES.items():
         write_text(Path(f"{name}.csv"), score_csv(table.build(evidence), table.columns))
     write_bytes(Path("plots/training.csv"), TRAINING.read_bytes())
+
+
+def figures(evidence: Evidence) -> dict[str, bytes]:
+    """Draw every figure, those of the most confident mistakes with their patches: file name -> PNG."""
+    mistakes = confident_mistakes(evidence, evidence.context.settings.mistakes)
+    packed = open_patches(DATA / "patches/patches.npy")
+    pictures = packed[patch_rows(mistakes, PATCH_INDEX.read(DATA / "patches/index.csv"), len(packed))]
+    report = ReportData(evidence, mistakes, pictures, TRAINING_CURVE.read(TRAINING))
+    return {f"{name}.png": png_bytes(marked(draw(report), notices(report))) for name, draw in PICTURES.items()}
 
 
 def read_evidence(settings: EvaluateParams) -> Evidence:

@@ -28,14 +28,21 @@ def run_stage(main: Callable[[], None]) -> None:
         sys.exit(EXIT_USER_ERROR)
 
 
-def parse_arguments(doc: str | None, argv: list[str] | None) -> None:
-    """Parse a stage's command line: `--help` prints `doc`, anything else is refused, as values come from params.yaml.
+def parse_arguments(doc: str | None, argv: list[str] | None, **switches: str) -> argparse.Namespace:
+    """Parse a stage's command line: `--help` prints `doc`; values come from params.yaml, so there is little else.
 
     Args:
         doc: The stage's own docstring.
         argv: Arguments without the program name; those of the process if None.
+        **switches: Options that are off unless given, with their help: `no_figures` is `--no-figures`.
+
+    Returns:
+        A boolean for each switch.
     """
-    argparse.ArgumentParser(description=doc).parse_args(argv)
+    parser = argparse.ArgumentParser(description=doc)
+    for name, text in switches.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=text)
+    return parser.parse_args(argv)
 
 
 def require_local_library(folder: Path) -> None:

@@ -17,6 +17,8 @@ REFERENCE_HEIGHT_PX: Final = 760
 
 SITE_NAMES: Final = (
     "Amber", "Boulder", "Cowrie", "Dugong", "Eagle", "Fusilier", "Grouper", "Heron", "Isis", "Jewel", "Kelp", "Lagoon",
+    "Manta", "Nautilus", "Octopus", "Parrotfish", "Quoin", "Rabbitfish", "Seahorse", "Trevally", "Urchin", "Volute",
+    "Wrasse", "Xenia", "Yellowfin", "Zoanthid",
 )  # fmt: skip
 
 
