@@ -1,7 +1,7 @@
 """What dvc.yaml lists of the code: `python -m tests.deps` checks it, `--write` writes it (`make lint`, `make deps`).
 
 Written anew for every stage: the code below its `deps`, its `params`, and the form of its outputs, a line each where
-there is room. Everything else in dvc.yaml is written by hand. Where two branches have changed dvc.yaml, take the stages of
+there is room. The rest of dvc.yaml is written by hand. Where two branches have changed it, take the stages of
 either side and write.
 """
 
