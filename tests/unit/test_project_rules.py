@@ -12,6 +12,7 @@ from ruamel.yaml import YAML
 
 from reseed.params.sections import SECTIONS, require_valid
 from tests.deps import params, written
+from tests.measure import AT_MOST, measure
 
 ROOT = Path(__file__).parents[2]
 PIPELINE = yaml.safe_load((ROOT / "dvc.yaml").read_text())
@@ -148,3 +149,23 @@ def test_what_the_commands_of_a_page_write_stays_out_of_git(page: str) -> None:
         ["git", "check-ignore", "--no-index", *written], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout.split()
     assert ignored == written
+
+
+def test_the_project_stays_as_small_as_it_is() -> None:
+    numbers = measure()
+    assert {name: number for name, number in numbers.items() if number > AT_MOST[name]} == {}
+
+
+def test_measure_counts_a_small_project_by_hand(tmp_path: Path) -> None:
+    files = {
+        "reseed/__init__.py": '"""A package."""\n',
+        "reseed/short.py": "X = 1\n",  # imported by one
+        "reseed/shared.py": "Y = 1\n",  # by two
+        "reseed/long.py": "from reseed.short import X\n" + "import reseed.shared\n" * 400,
+        "stages/one.py": "from reseed import shared\n",  # by none
+        "dvc.yaml": "stages:\n  one:\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert list(measure(tmp_path).values()) == [4, 1 + 1 + 1 + 401 + 1, 1, 1, 2]
