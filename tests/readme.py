@@ -1,4 +1,4 @@
-"""The scores of the demo in README.md: `python -m tests.readme` checks them, `--write` writes those of the committed result."""
+"""The scores of the committed demo, as README.md shows them: `python -m tests.readme` checks, `--write` writes."""
 
 import argparse
 import re
@@ -33,4 +33,6 @@ if __name__ == "__main__":
     if parser.parse_args().write:
         README.write_text(after, encoding="utf-8")
     elif before != after:
-        sys.exit("error: README.md does not show the scores of the committed demo; run `python -m tests.readme --write`")
+        sys.exit(
+            "error: README.md does not show the scores of the committed demo; run `python -m tests.readme --write`"
+        )
