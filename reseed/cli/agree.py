@@ -212,6 +212,6 @@ def _worth_a_look(looks: Sequence[Mapping[str, Any]], shown: int) -> list[str]:
     ]
     head = ("item", "labels", "differ on the frame" if any(row[2] for row in rows) else "")
     return [
-        f"Most worth a second look ({some}): what touches Deploy, then frames seen most differently",
+        f"Items to look at again ({some}): first those where one label is Deploy, then those of the frames with most differences",
         *aligned(head, rows),
     ]

@@ -55,7 +55,8 @@ def _overview() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m reseed",
         usage="python -m reseed COMMAND ...",
-        description=f"Decides from reef survey frames where to deploy, and scores these decisions (README.md).\n\ncommands:\n{lines}\n\n`python -m reseed COMMAND --help` lists the arguments of a command.",
+        description="Decides from reef survey frames where to deploy, and scores these decisions (README.md).\n\n"
+        f"commands:\n{lines}\n\n`python -m reseed COMMAND --help` lists the arguments of a command.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of the commands above")
