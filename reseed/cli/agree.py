@@ -212,6 +212,6 @@ def _worth_a_look(looks: Sequence[Mapping[str, Any]], shown: int) -> list[str]:
     ]
     head = ("item", "labels", "differ on the frame" if any(row[2] for row in rows) else "")
     return [
-        f"Items to look at again ({some}): first those where one label is Deploy, then those of the frames with most differences",
+        f"Items to look at again ({some}): first where one label is Deploy, then on frames with most differences",
         *aligned(head, rows),
     ]
