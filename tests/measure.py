@@ -14,7 +14,7 @@ AT_MOST: Final = {
     "modules in reseed/": 220,
     "lines in reseed/ and stages/": 27_500,
     f"modules below {_SHORT_LINES} lines with one importer": 60,
-    f"modules above {_LONG_LINES} lines": 0,
+    f"modules above {_LONG_LINES} lines": 1,
     "lines of dvc.yaml": 450,
 }
 
