@@ -1,4 +1,4 @@
-"""Stage catalog: what is in the data, and what of it is unusable?"""
+"""Stage catalog: list every usable frame and every label, and what cannot be used and why."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Stage evaluate: how good is it, and how sure are we? Writes the scores, the tables behind the plots, the pictures."""
+"""Stage evaluate: score patches and frames, with intervals, tables and figures."""
 
 from pathlib import Path
 
