@@ -1,4 +1,4 @@
-"""Stage split: who is train, val, test, and do they show the same seafloor?"""
+"""Stage split: divide the frames into train, val and test by groups, and look for seafloor that they share."""
 
 import sys
 from dataclasses import asdict

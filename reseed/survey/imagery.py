@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from reseed.base.errors import ImageError
+from reseed.base.files import read_regular
 from reseed.sources.inventory import BMP, HEAD_BYTES, JPEG, PNG, READABLE, TIFF, UNREAD_SUFFIXES, sniff_format
 
 # Recorded with every packed patch and every model, so that a change of these rules is noticed.
@@ -42,12 +43,12 @@ DECODE_RULE: Final = (
 REASONS: Final = {
     "empty_file": "zero bytes long",
     "all_nul": "nothing but NUL bytes: the recorder lost power, or the copy failed",
-    "unreadable": "the operating system does not let it be read",
+    "unreadable": "the operating system does not let it be read, or it is no regular file, or above 1 GiB",
     "not_an_image": "the content is no image of any known format",
     "unsupported_format": "an image, but of a format that is not read: save it as JPEG, PNG, BMP or TIFF",
     "unsupported_mode": "pixel values without a known range, such as floating point",
     "unknown_bit_depth": "16-bit values that use the lower bits only: 10-, 12- or 14-bit data of unknown range",
-    "too_many_pixels": "declares more pixels than catalog.max_pixels; not decoded",
+    "too_many_pixels": "declares more pixels than catalog.max_pixels, or gives more as patches; not used",
     "truncated": "ends before the picture does",
     "corrupt": "damaged inside",
 }
@@ -118,12 +119,15 @@ def read_image_file(path: Path) -> bytes:
     """Return the content of an image file.
 
     Raises:
-        ImageError: `unreadable` if the operating system refuses; `unsupported_format` for RAW, HEIC and the like.
+        ImageError: `unreadable` if the operating system refuses, or if it is no regular file or larger than memory;
+            `unsupported_format` for RAW, HEIC and the like.
     """
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError as error:
         raise ImageError("unreadable", error.strerror or str(error)) from error
+    except MemoryError as error:
+        raise ImageError("unreadable", "larger than the memory that is free") from error
     suffix = path.suffix.casefold()
     plain = sniff_format(data[:HEAD_BYTES]) in (JPEG, PNG, BMP) or not data.strip(b"\0")
     if suffix in UNREAD_SUFFIXES and not plain:
@@ -194,8 +198,8 @@ def _decode_jpeg(data: bytes, max_pixels: int, need: Need) -> Decoded:
             pixels = np.array(image.convert("RGB"))
         else:
             pixels = np.asarray(simplejpeg.decode_jpeg(data, colorspace="RGB", strict=True, **least), dtype=np.uint8)
-    except ValueError as error:
-        detail = str(error)
+    except (ValueError, RuntimeError, MemoryError) as error:
+        detail = str(error) or type(error).__name__
         bare = _without_padding(data)
         if _PADDED in detail and len(bare) < len(data):
             return _decode_jpeg(bare, max_pixels, need)
@@ -233,11 +237,14 @@ def _decode_other(data: bytes, kind: str, max_pixels: int) -> NDArray[np.uint8]:
             if deep:
                 _require_upper_bits(int(pixels.max()) << 8)
             return pixels
-    except (OSError, SyntaxError, ValueError, EOFError, struct.error, TypeError, IndexError, zlib.error) as error:
+    except ImageError:
+        raise
+    except Exception as error:  # Pillow raises nearly anything on a hostile file, also for want of memory
         if isinstance(error, UnidentifiedImageError):
             raise ImageError("corrupt", f"the header of this {kind} file does not hold together") from error
         early = "truncated" in str(error).casefold() or isinstance(error, EOFError)
-        raise ImageError("truncated" if early else "corrupt", f"{kind}: {error}") from error
+        detail = f"{kind}: {error}" if str(error) else f"{kind}: {type(error).__name__}"
+        raise ImageError("truncated" if early else "corrupt", detail) from error
 
 
 def _declared_range(image: Image.Image, data: bytes, kind: str) -> int:
