@@ -193,6 +193,7 @@ def _frame_label_rows(parts: list[_Part], gold: dict[str, str]) -> list[dict[str
             "frame_id": f"{part.source.name}/{said.path}",
             "annotator": said.annotator,
             "label": said.label,
+            "kind": said.kind,
             "gold": int(said.annotator == gold.get(part.source.name)),
         }
         for part in parts
@@ -265,6 +266,7 @@ def _source_counts(part: _Part, gold: str) -> dict[str, Any]:
         "quarantined_by_reason": _by_name(error.reason for error in part.images.quarantined.values()),
         "ignored_by_reason": {name: number for name, number in sorted(ignored.items()) if number},
         "labels": part.reading.labels.counts,
+        "remarks": list(part.reading.labels.remarks),
         "layout": part.reading.counts,
         "position_from": _by_name(geotag.position_from for geotag in geotags),
         "time_from": _by_name(geotag.time_from for geotag in geotags),
@@ -286,6 +288,7 @@ def summary(counts: dict[str, Any]) -> str:
             said = ", ".join(f"{reason} {number}" for reason, number in part[group].items() if number)
             if said:
                 lines.append(f"  {group.replace('_', ' ')}: {said}")
+        lines += [f"  remark: {remark}" for remark in part["remarks"]]
     if len(counts["sources"]) > 1:
         all_of = counts["total"]
         numbers = f"{all_of['found']:>8} {all_of['kept']:>8} {all_of['quarantined']:>12} {all_of['ignored']:>8}"

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 
 from PIL import Image
 
+from reseed.base.numerals import NumberError, parse_number
 from reseed.sources.inventory import READABLE
 
 T = TypeVar("T")
@@ -117,7 +118,7 @@ def facts_from_exif(gps: dict[int, Any], details: dict[int, Any]) -> Facts:
     return Facts(latitude, longitude, depth, altitude, taken, tuple(problems))
 
 
-def facts_from_log(cells: dict[str, str]) -> Facts:
+def facts_from_log(cells: dict[str, str], decimal_mark: str | None = None) -> Facts:
     """Return what one row of a photo log says.
 
     `ping_depth` is the echo sounder's distance from camera to seabed in millimetres, `pressure_depth` the depth of the
@@ -126,15 +127,30 @@ def facts_from_log(cells: dict[str, str]) -> Facts:
 
     Args:
         cells: Cell text by column name in lower case.
+        decimal_mark: That of the numbers of the whole log, where it is known.
     """
     problems: list[str] = []
-    place = _number(cells.get("latitude")), _number(cells.get("longitude"))
-    latitude, longitude = _usable(lambda: checked_position(*place), _NOWHERE, "log", problems)
-    ping_m = _number(cells.get("ping_depth")) / 1000
-    altitude = _usable(lambda: _length(ping_m, _MAX_ALTITUDE_M, "altitude"), math.nan, "log", problems)
-    surface_m = altitude + _number(cells.get("pressure_depth"))
-    depth = _usable(lambda: _length(surface_m, _MAX_DEPTH_M, "depth"), math.nan, "log", problems)
-    taken = _usable(lambda: _log_time(cells), None, "log", problems)
+
+    def number(column: str, name: str, places: int) -> float:
+        return _number(cells.get(column), name, decimal_mark, places)
+
+    def position() -> tuple[float, float]:
+        return checked_position(number("latitude", "position", 5), number("longitude", "position", 5))
+
+    latitude, longitude = _usable(position, _NOWHERE, "log", problems)
+    altitude = _usable(
+        lambda: _length(number("ping_depth", "altitude", 0) / 1000, _MAX_ALTITUDE_M, "altitude"),
+        math.nan,
+        "log",
+        problems,
+    )
+    depth = _usable(
+        lambda: _length(altitude + number("pressure_depth", "depth", 2), _MAX_DEPTH_M, "depth"),
+        math.nan,
+        "log",
+        problems,
+    )
+    taken = _usable(lambda: _log_time(cells, decimal_mark), None, "log", problems)
     return Facts(latitude, longitude, depth, altitude, taken, tuple(problems))
 
 
@@ -245,8 +261,8 @@ def _exif_time(details: dict[int, Any]) -> datetime | None:
     return _plausible(_utc(match, _UTC_OFFSET.match(str(details.get(_OFFSET, "")))), "time")
 
 
-def _log_time(cells: dict[str, str]) -> datetime | None:
-    seconds = _number(cells.get("time_secs"))
+def _log_time(cells: dict[str, str], decimal_mark: str | None) -> datetime | None:
+    seconds = _number(cells.get("time_secs"), "time", decimal_mark, 0)
     if not math.isnan(seconds):
         try:
             return _plausible(datetime.fromtimestamp(int(seconds), UTC), "time")
@@ -288,8 +304,11 @@ def _length(value: Any, limit_m: float, name: str) -> float:
     return length
 
 
-def _number(text: str | None) -> float:
+def _number(text: str | None, name: str, decimal_mark: str | None, places: int) -> float:
+    """Return a number of a log, NaN if there is none; what may be two numbers or has lost digits cannot be used."""
     try:
-        return float(text) if text else math.nan
-    except ValueError:
-        return math.nan
+        return float(parse_number(text, decimal_mark, places)) if text else math.nan
+    except NumberError as error:
+        if error.reason == "not_a_number":
+            return math.nan
+        raise _UnusableError(f"{name}_{error.reason}") from None

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Final
 
-from reseed.base.csv import read_text_table
+from reseed.base.csv import decimal_mark, read_text_table
 from reseed.base.errors import TableError
 from reseed.params.catalog import OnConflict
 from reseed.survey.geotag import Facts, facts_from_log
 
 FILE_COLUMN: Final = "filename_string"
+# Columns of numbers, with what no value exceeds: a log whose latitude is 9.123 has decimal points.
+_NUMBERS: Final = {"latitude": 90, "longitude": 180, "ping_depth": None, "pressure_depth": None, "time_secs": None}
 _SHOWN: Final = 10
 
 
@@ -44,6 +46,7 @@ def read_photo_log(path: Path, where: str, on_conflict: OnConflict = "error") ->
     """
     table = read_text_table(path, where)
     table.require([FILE_COLUMN])
+    mark = decimal_mark(table, _NUMBERS)
     facts: dict[str, Facts] = {}
     contradictions: dict[str, list[str]] = {}
     duplicates = 0
@@ -51,7 +54,7 @@ def read_photo_log(path: Path, where: str, on_conflict: OnConflict = "error") ->
         name = _file_name(row.cells[FILE_COLUMN])
         if not name:
             raise TableError(f"{row.where}: {FILE_COLUMN} is empty")
-        said = facts_from_log(row.cells)
+        said = facts_from_log(row.cells, mark)
         if name not in facts:
             facts[name] = said
         elif _same(facts[name], said):

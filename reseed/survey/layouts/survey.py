@@ -17,7 +17,8 @@ from reseed.params.catalog import CatalogParams
 from reseed.sources.inventory import Inventory
 from reseed.survey.frame_finder import FrameFinder
 from reseed.survey.images import Images
-from reseed.survey.label_tables import read_labels
+from reseed.survey.label_tables import Rules, read_labels
+from reseed.survey.labels import LabelMaps
 from reseed.survey.layouts.reading import Place, Reading, folder_of, recording_folders
 from reseed.survey.photo_log import PhotoLog, read_photo_log
 
@@ -35,7 +36,7 @@ def read_survey(inventory: Inventory, images: Images, params: CatalogParams) -> 
     Args:
         inventory: The files of the source.
         images: Its images, examined.
-        params: Section `catalog`; `on_conflict` is used.
+        params: Section `catalog`; `on_conflict`, `label_map`, `unmapped` and `machine_labels` are used.
 
     Raises:
         TableError: If a log, `survey.json` or label table is broken, or does not fit the images.
@@ -46,13 +47,15 @@ def read_survey(inventory: Inventory, images: Images, params: CatalogParams) -> 
     }
     sites = {folder_of(path): _read_site(inventory, path, where) for path, where in _find(inventory, SURVEY)}
     sizes = {path: (facts.width_px, facts.height_px) for path, facts in images.usable.items()}
+    maps = LabelMaps(inventory, params)
     labels = read_labels(
         _tables(inventory, ANNOTATIONS),
         _tables(inventory, FRAME_LABELS),
         FrameFinder(sizes, images.quarantined),
-        params.on_conflict,
+        Rules(params.on_conflict, params.unmapped, params.machine_labels, maps.of_folder),
     )
     read = [path for pattern in (LOG, SURVEY, ANNOTATIONS, FRAME_LABELS) for path, _ in _find(inventory, pattern)]
+    read += sorted(maps.files)
     return Reading(
         places={path: _place(inventory.source, path, logs, sites) for path in images.usable},
         labels=labels,
