@@ -1,4 +1,4 @@
-"""Stage split: who is train, val, test?"""
+"""Stage split: divide the frames into train, val and test, by groups that are never divided."""
 
 import sys
 from pathlib import Path

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from reseed.base.cells import unguard
 from reseed.base.errors import TableError
+from reseed.base.files import read_regular
 from reseed.base.numerals import Cell, NumberError, parse_number, settle_decimal_mark
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
@@ -79,7 +81,7 @@ def read_text_table(path: Path, where: str) -> TextTable:
     """
     lines = [
         (number, cells)
-        for number, cells in _cells(decode_text(path.read_bytes(), where, "table"), where)
+        for number, cells in _cells(decode_text(read_regular(path), where, "table"), where)
         if any(map(stripped, cells))
     ]
     if not lines:
@@ -92,7 +94,7 @@ def read_text_table(path: Path, where: str) -> TextTable:
     for number, cells in lines[1:]:
         if len(cells) < len(columns) or any(map(stripped, cells[len(columns) :])):
             raise TableError(f"{where} line {number}: {len(cells)} cells, the header has {len(columns)}")
-        named = {name: stripped(cell) for name, cell in zip(columns, cells, strict=False) if name}
+        named = {name: unguard(stripped(cell)) for name, cell in zip(columns, cells, strict=False) if name}
         rows.append(Row(f"{where} line {number}", named))
     return TextTable(where, tuple(filter(None, columns)), tuple(rows))
 

@@ -34,16 +34,22 @@ _NAME_LENGTH = 38
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "--figure", type=Path, default=Path("plots/leakage.png"), metavar="FILE", help="default: plots/leakage.png"
+        "--figure",
+        type=Path,
+        default=Path("plots/leakage.png"),
+        metavar="FILE",
+        help="figure to write; default: plots/leakage.png",
     )
     parser.add_argument(
         "--most-pairs",
         type=int,
         default=MOST_PAIRS,
         metavar="N",
-        help="above so many pairs of frames, only those near in time or place are registered; default: %(default)s",
+        help="with more pairs of frames than this, compare only those near in time or place; default: %(default)s",
     )
-    parser.add_argument("--strict", action="store_true", help="exit code 1 if different splits have anything in common")
+    parser.add_argument(
+        "--strict", action="store_true", help="end with exit code 1 if two splits have anything in common"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,17 +1,40 @@
-"""The weights that training starts from: none, torchvision's ImageNet weights, or a file."""
+"""Weights from elsewhere: those that training starts from, and research checkpoints taken over as they are."""
 
 import importlib.metadata
+import itertools
+import math
 import os
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
+from reseed.base.classes import CLASSES, match_class
 from reseed.base.errors import ModelError
-from reseed.network.model import LAST_LAYER, State, build_backbone, digest_file, read_state, some_names
+from reseed.network.augment import class_counts
+from reseed.network.epochs import EpochScore
+from reseed.network.losses import make_loss
+from reseed.network.model import (
+    HEAD_WIDTH,
+    LAST_LAYER,
+    Converted,
+    Network,
+    State,
+    build_backbone,
+    digest_file,
+    feature_width,
+    read_state,
+    some_names,
+)
+from reseed.network.runtime import reproducible, resolve_device
+from reseed.network.training import FitResult, validate
+from reseed.params.train import TrainParams
 
 _REMEDY = (
     "set train.weights to none, imagenet or the path of a state_dict (relative paths start at the repository root)"
@@ -102,11 +125,42 @@ def imagenet_file(backbone: str) -> Path:
     return path
 
 
+# What torch puts into the names of tensors: DataParallel and averaged weights, torch.compile, sharding, checkpointing.
+_WRAPPERS: Final = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
+_COUNTER: Final = "n_averaged"  # of torch.optim.swa_utils.AveragedModel: no part of the network
+
+
+def bare_names(state: State) -> State:
+    """Return the tensors under the names that the network itself gives them.
+
+    The names of torch's wrappers are left out wherever they stand, such as `features.module.0.weight`, then the part
+    that all names begin with, such as `model.`: the attribute that held the network.
+    """
+    named = {
+        ".".join(part for part in name.split(".") if part not in _WRAPPERS): value
+        for name, value in state.items()
+        if name.rpartition(".")[2] != _COUNTER
+    }
+    if len(named) < sum(name.rpartition(".")[2] != _COUNTER for name in state):  # two networks in one file
+        return state
+    folders = [name.split(".")[:-1] for name in named]
+    shared = itertools.takewhile(lambda parts: len(set(parts)) == 1, zip(*folders, strict=False))
+    prefix = "".join(f"{parts[0]}." for parts in shared)
+    return {name.removeprefix(prefix): value for name, value in named.items()}
+
+
+def _prefix_hint(missing: list[str], extra: list[str]) -> str:
+    """Say where missing tensors stand under a prefix that not all names share, such as beside those of a loss."""
+    found = {name.removesuffix(f".{lost}") for lost in missing[:1] for name in extra if name.endswith(f".{lost}")}
+    return f"; tensors stand under the prefix {some_names(sorted(found))}: save those alone" if found else ""
+
+
 def match_backbone(state: State, backbone: str, where: str, key: str = "train.backbone") -> State:
     """Return the tensors of `state` that belong to `backbone`, in the network's order, without its last layer.
 
     Args:
-        state: A state_dict of the torchvision network; its last layer of 1000 classes is left out.
+        state: A state_dict of the torchvision network, perhaps under a common prefix; its last layer of 1000 classes is
+            left out.
         backbone: A key of `LAST_LAYER`.
         where: Path, for the message.
         key: What the user set `backbone` by, for the message.
@@ -116,7 +170,9 @@ def match_backbone(state: State, backbone: str, where: str, key: str = "train.ba
     """
     with torch.device("meta"):
         expected = build_backbone(backbone).state_dict()
-    given = {name: value for name, value in state.items() if not name.startswith(f"{LAST_LAYER[backbone]}.")}
+    given = {
+        name: value for name, value in bare_names(state).items() if not name.startswith(f"{LAST_LAYER[backbone]}.")
+    }
     # Files from before torch 0.4.1 have no batch counters; nothing reads them where a momentum is set.
     missing = [name for name in expected if name not in given and not name.endswith("num_batches_tracked")]
     extra = [name for name in given if name not in expected]
@@ -124,7 +180,7 @@ def match_backbone(state: State, backbone: str, where: str, key: str = "train.ba
         raise ModelError(
             f"{where}: weights of another architecture than {key} {backbone}: it lacks {len(missing)} of "
             f"{len(expected)} tensors ({some_names(missing)}) "
-            f"and brings {len(extra)} unknown ones ({some_names(extra)})"
+            f"and brings {len(extra)} unknown ones ({some_names(extra)}){_prefix_hint(missing, extra)}"
         )
     matched = {name: given.get(name, torch.zeros(like.shape, dtype=like.dtype)) for name, like in expected.items()}
     for name, like in expected.items():
@@ -135,3 +191,140 @@ def match_backbone(state: State, backbone: str, where: str, key: str = "train.ba
         if not torch.isfinite(matched[name]).all():
             raise ModelError(f"{where}: {name} holds values that are not finite; fetch the file again")
     return {name: value.to(expected[name].dtype).contiguous() for name, value in matched.items()}
+
+
+REMEDY: Final = "name the state_dict file of a trained network (relative paths start at the repository root)"
+_LAST: Final = "3"  # position of the last Linear in the head
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A network that was trained elsewhere.
+
+    Args:
+        network: On the CPU, in evaluation mode, its outputs in the order of `CLASSES`.
+        record: Where it comes from.
+    """
+
+    network: Network
+    record: Converted
+
+
+def read_checkpoint(path: Path, backbone: str, classes: Sequence[str], key: str) -> Checkpoint:
+    """Read a research checkpoint.
+
+    Args:
+        path: The file; only tensors are ever loaded from it.
+        backbone: A key of `LAST_LAYER`.
+        classes: Its classes in the order of its outputs, in any spelling.
+        key: What the user set `backbone` by, for messages.
+
+    Raises:
+        ModelError: If the file is missing, broken, no state_dict, of another architecture or head, or not finite, or
+            the classes are not the three.
+    """
+    order = class_order(classes)
+    state = convert_state(read_state(path, REMEDY), backbone, order, str(path), key)
+    network = Network(backbone)
+    network.load_state_dict(state)
+    return Checkpoint(network.eval(), Converted(file=path.name, sha256=digest_file(path), classes=order))
+
+
+def class_order(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the classes that `names` spell, in their order.
+
+    Raises:
+        ModelError: If they are not the three classes, each once.
+    """
+    found = [match_class(name) for name in names]
+    if sorted(map(str, found)) != sorted(CLASSES):
+        raise ModelError(
+            f"classes of the checkpoint: got {', '.join(names)}; allowed: {', '.join(CLASSES)}, each once, in the "
+            "order of its outputs"
+        )
+    return tuple(map(str, found))
+
+
+def convert_state(state: State, backbone: str, order: tuple[str, ...], where: str, key: str) -> State:
+    """Return the tensors of a research checkpoint under the names of `Network`, outputs in the order of `CLASSES`.
+
+    Args:
+        state: As read.
+        backbone: A key of `LAST_LAYER`.
+        order: Classes of its outputs.
+        where: Path, for messages.
+        key: What the user set `backbone` by, for messages.
+
+    Raises:
+        ModelError: If the tensors are not those of `backbone` with the head of the paper, or not finite.
+    """
+    state = bare_names(state)
+    below = f"{LAST_LAYER[backbone]}."
+    head = {name.removeprefix(below): value for name, value in state.items() if name.startswith(below)}
+    matched = match_backbone(state, backbone, where, key)
+    expected = {
+        "0.weight": (HEAD_WIDTH, feature_width(backbone)),
+        "0.bias": (HEAD_WIDTH,),
+        f"{_LAST}.weight": (len(CLASSES), HEAD_WIDTH),
+        f"{_LAST}.bias": (len(CLASSES),),
+    }
+    found = {name: tuple(value.shape) for name, value in head.items()}
+    if found != expected:
+        width = feature_width(backbone)
+        listed = some_names(f"{below}{name} {shape}" for name, shape in found.items())
+        raise ModelError(
+            f"{where}: its head is {listed}; needed: {below[:-1]} = Sequential(Linear({width}, {HEAD_WIDTH}), ReLU, "
+            f"Dropout, Linear({HEAD_WIDTH}, {len(CLASSES)})), a network trained for the three classes"
+        )
+    for name, value in head.items():
+        if not torch.isfinite(value).all():
+            raise ModelError(f"{where}: {below}{name} holds values that are not finite; get the file again")
+    rows = [order.index(name) for name in CLASSES]
+    for name in (f"{_LAST}.weight", f"{_LAST}.bias"):
+        head[name] = head[name][rows]
+    converted = {f"backbone.{name}": value for name, value in matched.items()}
+    return converted | {f"head.{name}": head[name].float().contiguous() for name in expected}
+
+
+def convert(
+    images: npt.NDArray[np.uint8],
+    labels: npt.NDArray[np.int64],
+    train_rows: npt.NDArray[np.int64],
+    val_rows: npt.NDArray[np.int64],
+    params: TrainParams,
+) -> FitResult:
+    """Take the network of `train.checkpoint` over as it is, and score it on validation patches.
+
+    Args:
+        images: (N, H, W, 3) uint8, RGB.
+        labels: (N,) int64 class indices.
+        train_rows: Positions that training would learn from: only counted.
+        val_rows: Positions to score; there may be none.
+        params: Section `train`.
+
+    Returns:
+        No history; epoch 0 as the best, whose training loss, and without validation patches whose scores, are NaN.
+
+    Raises:
+        ModelError: As `read_checkpoint`.
+        ParamsError: If this machine does not have `train.device`.
+    """
+    checkpoint = read_checkpoint(expand_path(params.checkpoint), params.backbone, CLASSES, "train.backbone")
+    device = resolve_device(params.device, "train.device")
+    network = checkpoint.network.to(device)
+    scores = (math.nan, math.nan, math.nan)
+    if len(val_rows):
+        loss = make_loss(
+            params.loss, params.gamma, params.label_smoothing, torch.ones(len(CLASSES), dtype=torch.float64)
+        )
+        with reproducible(params.threads, params.seed, device):
+            scores = validate(network, images, labels, val_rows, loss, params, device)
+    return FitResult(
+        network=network,
+        device=device,
+        history=(),
+        best=EpochScore(0, math.nan, math.nan, *scores),
+        train_counts=class_counts(labels[train_rows]),
+        val_counts=class_counts(labels[val_rows]),
+        converted=checkpoint.record,
+    )

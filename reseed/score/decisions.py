@@ -1,0 +1,219 @@
+"""From the patches of a frame to its deployment decision: counts, the settled alpha, the rule."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reseed.artifacts.predictions import FRAME_PREDICTIONS
+from reseed.artifacts.splits import VAL
+from reseed.base.classes import CLASSES, CORAL, DECISIONS, DEPLOY, NO_DEPLOY
+from reseed.base.errors import TableError
+from reseed.params.aggregate import AggregateParams
+from reseed.score.alpha import decisions, exact
+from reseed.score.alpha_curve import AlphaCurve, alpha_curve
+from reseed.score.confusion import decision_indices
+from reseed.score.logistic import fit_rule, frame_features
+
+AUTO: Final = "auto"
+RATIO: Final = "ratio"
+LOGISTIC: Final = "logistic"
+
+
+@dataclass(frozen=True)
+class FrameCounts:
+    """What the classifier says of each frame, counted; no threshold yet.
+
+    Args:
+        frame_id: (N,) frames, sorted.
+        split: (N,) train, val, test or none.
+        n_patches: (N,) patches of the frame, at least 1.
+        deploy_count: (N,) patches predicted Deploy.
+        coral_count: (N,) patches predicted Coral.
+        gold: (N,) reference decision, empty where the frame has no label.
+    """
+
+    frame_id: NDArray[np.object_]
+    split: NDArray[np.object_]
+    n_patches: NDArray[np.int64]
+    deploy_count: NDArray[np.int64]
+    coral_count: NDArray[np.int64]
+    gold: NDArray[np.object_]
+
+    def labelled(self, split: str) -> NDArray[np.bool_]:
+        """Return (N,) True for the frames of `split` that have a reference decision."""
+        return np.asarray((self.split == split) & (self.gold != ""), dtype=np.bool_)
+
+    def curve(self, split: str) -> AlphaCurve:
+        """Score the labelled frames of `split` at every threshold."""
+        mask = self.labelled(split)
+        gold = decision_indices(self.gold[mask], "reference decisions")
+        return alpha_curve(split, self.deploy_count[mask], self.n_patches[mask], gold)
+
+
+def count_patches(predictions: pd.DataFrame, frame_labels: pd.DataFrame) -> FrameCounts:
+    """Count the predicted classes of each frame and look up its reference decision.
+
+    Args:
+        predictions: Table PATCH_PREDICTIONS.
+        frame_labels: Table FRAME_LABELS; only the rows with `gold` 1 are used.
+
+    Raises:
+        TableError: If there are no predictions, a predicted class or a reference decision is unknown, the patches of
+            one frame carry different splits, or a frame has two reference decisions.
+    """
+    if predictions.empty:
+        raise TableError("data/predictions/patches.csv holds no patch; run `dvc repro predict`")
+    unknown = sorted(set(predictions["predicted"]) - set(CLASSES))
+    if unknown:
+        raise TableError(f"predicted class {unknown[0]!r} is unknown; allowed: {', '.join(CLASSES)}")
+    by_frame = predictions.groupby("frame_id", sort=True)
+    splits = by_frame["split"].agg(["nunique", "first"])
+    torn = splits.index[splits["nunique"] > 1]
+    if len(torn):
+        names = sorted(set(predictions.loc[predictions["frame_id"] == torn[0], "split"]))
+        raise TableError(
+            f"{len(torn)} frames have patches in several splits, first: {torn[0]} in {', '.join(names)}; "
+            "a frame is never divided, run `dvc repro split predict`"
+        )
+    frame_id = splits.index.to_numpy(dtype=object)
+    return FrameCounts(
+        frame_id=frame_id,
+        split=splits["first"].to_numpy(dtype=object),
+        n_patches=np.asarray(by_frame.size(), dtype=np.int64),
+        deploy_count=_count(predictions, DEPLOY),
+        coral_count=_count(predictions, CORAL),
+        gold=_reference(frame_labels, frame_id),
+    )
+
+
+def best_alpha(counts: FrameCounts) -> Fraction | None:
+    """Return the alpha of the best frame macro F1 on validation frames; None if none of them has a reference.
+
+    The only place where an alpha is chosen: for the network, for a fold, and where the choice is checked.
+    """
+    curve = counts.curve(VAL)
+    return curve.best()[0] if curve.n else None
+
+
+def decide_frames(
+    predictions: pd.DataFrame, frame_labels: pd.DataFrame, index: pd.DataFrame, params: AggregateParams
+) -> pd.DataFrame:
+    """Settle alpha and decide every frame.
+
+    Args:
+        predictions: Table PATCH_PREDICTIONS.
+        frame_labels: Table FRAME_LABELS.
+        index: Table PATCH_INDEX.
+        params: Section `aggregate`.
+
+    Returns:
+        Table FRAME_PREDICTIONS.
+
+    Raises:
+        TableError: If alpha is auto and no validation frame has a reference decision, or the tables do not fit.
+    """
+    counts = count_patches(predictions, frame_labels)
+    alpha = best_alpha(counts) if params.alpha == AUTO else exact(params.alpha)
+    if alpha is None:
+        raise TableError(
+            f"aggregate.alpha is auto, but none of the {int(np.sum(counts.split == VAL))} validation frames has a "
+            "frame label; set aggregate.alpha to a number from 0 to 1, or label validation frames"
+        )
+    return frame_table(counts, alpha, params.rule, logistic_decisions(predictions, index, counts))
+
+
+def logistic_decisions(predictions: pd.DataFrame, index: pd.DataFrame, counts: FrameCounts) -> NDArray[np.bool_] | None:
+    """Fit the logistic rule on the labelled validation frames and decide every frame by it.
+
+    Args:
+        predictions: Table PATCH_PREDICTIONS.
+        index: Table PATCH_INDEX.
+        counts: The N frames of `predictions`.
+
+    Returns:
+        (N,) True for Deploy; None if the validation frames do not have both decisions.
+
+    Raises:
+        TableError: If a predicted patch is not in the index.
+    """
+    names, features = frame_features(predictions, index)
+    assert (names == counts.frame_id).all()  # both sorted
+    val = counts.labelled(VAL)
+    rule = fit_rule(features[val], np.asarray(counts.gold[val] == DEPLOY))
+    return None if rule is None else rule.deploys(features)
+
+
+def frame_table(
+    counts: FrameCounts, alpha: Fraction, rule: str = RATIO, logistic: NDArray[np.bool_] | None = None
+) -> pd.DataFrame:
+    """Decide every frame.
+
+    Args:
+        counts: N frames.
+        alpha: Threshold of the ratio rule, 0 to 1.
+        rule: `ratio` or `logistic`, which of the two decides.
+        logistic: (N,) True where the logistic rule says Deploy; None if it could not be fitted.
+
+    Returns:
+        Table FRAME_PREDICTIONS, N rows; the ratios are for people, the ratio rule decides by the counts.
+
+    Raises:
+        TableError: If the rule is logistic and could not be fitted.
+    """
+    if rule == LOGISTIC and logistic is None:
+        raise TableError(
+            "aggregate.rule is logistic, but the labelled validation frames do not have both decisions to fit it on; "
+            "set aggregate.rule to ratio, or label more validation frames"
+        )
+    by_ratio = _names(decisions(counts.deploy_count, counts.n_patches, alpha))
+    by_logistic = np.full(len(by_ratio), "", dtype=object) if logistic is None else _names(logistic)
+    table = pd.DataFrame(
+        {
+            "frame_id": counts.frame_id,
+            "split": counts.split,
+            "n_patches": counts.n_patches,
+            "deploy_count": counts.deploy_count,
+            "coral_count": counts.coral_count,
+            "deploy_ratio": counts.deploy_count / counts.n_patches,
+            "coral_cover": counts.coral_count / counts.n_patches,
+            "decision": by_logistic if rule == LOGISTIC else by_ratio,
+            "gold": counts.gold,
+            "alpha": float(alpha),
+            "rule": rule,
+            "ratio_decision": by_ratio,
+            "logistic_decision": by_logistic,
+        }
+    )
+    return table[FRAME_PREDICTIONS.names]
+
+
+def _names(deploys: NDArray[np.bool_]) -> NDArray[np.object_]:
+    return np.where(deploys, DEPLOY, NO_DEPLOY).astype(object)
+
+
+def _count(predictions: pd.DataFrame, name: str) -> NDArray[np.int64]:
+    hits = (predictions["predicted"] == name).groupby(predictions["frame_id"], sort=True).sum()
+    return np.asarray(hits, dtype=np.int64)
+
+
+def _reference(frame_labels: pd.DataFrame, frame_id: NDArray[np.object_]) -> NDArray[np.object_]:
+    gold = frame_labels[frame_labels["gold"] == 1]
+    unknown = gold[~gold["label"].isin(DECISIONS)]
+    if len(unknown):
+        row = unknown.iloc[0]
+        raise TableError(
+            f"data/catalog/frame_labels.csv, {row['frame_id']}: label {row['label']!r} is neither decision; "
+            f"allowed: {', '.join(DECISIONS)}"
+        )
+    twice = gold[gold.duplicated("frame_id")]
+    if len(twice):
+        raise TableError(
+            f"data/catalog/frame_labels.csv, {twice.iloc[0]['frame_id']}: two reference decisions; "
+            "name one annotator in catalog.annotator"
+        )
+    label_of = dict(zip(gold["frame_id"], gold["label"], strict=True))
+    return np.asarray([label_of.get(name, "") for name in frame_id], dtype=object)
