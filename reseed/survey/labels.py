@@ -59,6 +59,11 @@ class LabelMap:
         name = match_class(code) if own or not self.where else None
         return name is not None, name
 
+    def of_folder_name(self, name: str) -> str | None:
+        """Return the class that a folder stands for, an empty text if it is left out, None if it is no class folder."""
+        known, label = self.class_of(name, own=True)
+        return (label or "") if known else None
+
 
 def read_label_map(path: Path, where: str) -> LabelMap:
     """Read a YAML file of lines `code: class`, null for codes that are left out.

@@ -12,6 +12,7 @@ from reseed.sources.inventory import Inventory
 from reseed.survey.exports.declaration import declarations
 from reseed.survey.exports.recognise import Export, find_exports
 from reseed.survey.images import Images
+from reseed.survey.labels import LabelMaps
 from reseed.survey.layouts.class_folders import class_folders_of
 from reseed.survey.layouts.export import read_export
 from reseed.survey.layouts.frame_folders import read_frame_folders
@@ -88,7 +89,8 @@ def _table_signs(inventory: Inventory, exports: list[Export], near: Container[st
 
 
 def _folder_signs(inventory: Inventory, params: CatalogParams) -> list[Recognised]:
-    inside = [path for path in inventory.images if class_folders_of(path)]
+    maps = LabelMaps(inventory, params)
+    inside = [path for path in inventory.images if class_folders_of(path, maps)]
     if not inside:
         return []
     n_cells = params.grid_rows * params.grid_cols
@@ -101,7 +103,7 @@ def _folder_signs(inventory: Inventory, params: CatalogParams) -> list[Recognise
             "name the layout: patch-folders or frame-folders"
         )
     layout, names = ("patch-folders", "<frame>_<index>") if patches else ("frame-folders", "<frame>")
-    folders = sorted({name for path in inside for name in class_folders_of(path)})
+    folders = sorted({name for path in inside for name in class_folders_of(path, maps)})
     return [Recognised(layout, f"folders {', '.join(folders)} with images named {names}, such as {inside[0]}")]
 
 

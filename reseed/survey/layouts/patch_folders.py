@@ -19,11 +19,12 @@ from reseed.base.errors import TableError
 from reseed.params.catalog import CatalogParams
 from reseed.sources.inventory import Inventory
 from reseed.survey.images import ImageFacts, Images
-from reseed.survey.labels import Labels, Rectangle
+from reseed.survey.labels import LabelMaps, Labels, Rectangle
 from reseed.survey.layouts.class_folders import (
     ANNOTATOR,
     FolderLabel,
     in_several_splits,
+    left_out,
     read_class_folders,
     sequence_of,
 )
@@ -55,13 +56,16 @@ def read_patch_folders(inventory: Inventory, images: Images, params: CatalogPara
     Args:
         inventory: The files of the source.
         images: Its images, examined.
-        params: Section `catalog`; the grid and `on_conflict` are used.
+        params: Section `catalog`; the grid, `label_map` and `on_conflict` are used.
 
     Raises:
         TableError: If an image lies in no class folder, if its name gives no frame and index inside the grid, or if
             several images claim the same patch of the same frame.
     """
-    labelled = read_class_folders(inventory.source, inventory.images)
+    maps = LabelMaps(inventory, params)
+    everywhere = read_class_folders(inventory.source, inventory.images, maps)
+    null = left_out(said for said in everywhere if said.path in images.usable)
+    labelled = [said for said in everywhere if said.label]
     n_cells = params.grid_rows * params.grid_cols
     everything = _named(inventory.source, labelled, n_cells)
     start = 1 if n_cells > 1 and _counted_from_one(inventory.source, everything, n_cells, params) else 0
@@ -77,7 +81,7 @@ def read_patch_folders(inventory: Inventory, images: Images, params: CatalogPara
     return Reading(
         places={path: _place(inventory.source, frames[path][0]) for path in assembled},
         labels=_labels(frames, assembled, len(patches), Counter(ignored.values())),
-        tables=(),
+        tables=tuple(sorted(maps.files)),
         counts={
             "frames": len(assembled),
             "frames_with_every_patch": sum(len(frame.pieces) == n_cells for frame in assembled.values()),
@@ -87,7 +91,7 @@ def read_patch_folders(inventory: Inventory, images: Images, params: CatalogPara
             "patch_index_starts_at": start,
         },
         assembled=assembled,
-        ignored=ignored,
+        ignored=null | ignored,
     )
 
 
