@@ -110,9 +110,7 @@ class _Finder:
 
     def __init__(self, frames: FrameFinder, paths: Iterable[str]) -> None:
         self.frames = frames
-        self._by_stem: dict[str, list[str]] = {}
-        for path in paths:
-            self._by_stem.setdefault(PurePosixPath(path).stem, []).append(path)
+        self._suffixes = sorted({PurePosixPath(path).suffix for path in paths})
         self._known: dict[tuple[str, str], str | None] = {}
 
     def find(self, text: str, folder: str) -> str | None:
@@ -133,10 +131,10 @@ class _Finder:
         name = PurePosixPath(text.replace("\\", "/")).name
         if found is None and len(name) > 9 and name[8] == "-" and name[:8].isalnum():
             found = self.frames.find_by_name(name[9:], folder)  # Label Studio puts eight digits before an uploaded file
-        if found is None:
-            same = self._by_stem.get(name, [])
-            found = same[0] if len(same) == 1 else None
-        return found
+        if found is not None:
+            return found
+        named = {self.frames.find_by_name(text + suffix, folder) for suffix in self._suffixes} - {None}
+        return named.pop() if len(named) == 1 else None
 
 
 def _labels(

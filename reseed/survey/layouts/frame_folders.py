@@ -23,7 +23,6 @@ from reseed.survey.layouts.class_folders import (
     in_several_splits,
     left_out,
     read_class_folders,
-    sequence_of,
 )
 from reseed.survey.layouts.reading import Place, Reading
 
@@ -126,8 +125,4 @@ def _labels(
 
 
 def _place(source: str, said: FolderLabel) -> Place:
-    return Place(
-        site=said.site or source,
-        sequence=sequence_of(source, said.site, said.stem),
-        given_split=said.given_split,
-    )
+    return Place(site=said.site or source, sequence="", given_split=said.given_split)
