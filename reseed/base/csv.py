@@ -134,8 +134,9 @@ def whole_number(row: Row, column: str, mark: str | None) -> int:
     try:
         number = parse_number(text, mark)
     except NumberError as error:
-        needed = "; a whole number is needed" if error.reason == "not_a_number" else ""
-        raise TableError(f"{row.where}: {column} is {error}{needed}") from error
+        if error.reason == "not_a_number":
+            raise TableError(f"{row.where}: {column} is {text[:40]!r}; a whole number is needed") from error
+        raise TableError(f"{row.where}: {column}: {error}") from error
     if number.denominator != 1 or abs(number) >= 10**_MOST_DIGITS:
         raise TableError(f"{row.where}: {column} is {text[:40]!r}; a whole number is needed")
     return int(number)

@@ -69,6 +69,11 @@ class Declaration(BaseModel):
             by_name.setdefault(folded(column), column)
         return {word: held for word, names in self.columns.items() if (held := _first(names, by_name))}
 
+    def images(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns of a table that may name the image, best first: a row may fill one of them only."""
+        by_name = {folded(column): column for column in columns}
+        return [by_name[folded(name)] for name in self.columns.get("image", []) if folded(name) in by_name]
+
     def lacking(self, columns: Sequence[str]) -> list[str]:
         """Return the names of the needed columns that a table lacks, as the tool writes them."""
         found = self.found(columns)

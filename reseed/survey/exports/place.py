@@ -94,7 +94,7 @@ def number_of(row: Row, text: str, word: str, mark: str | None) -> float:
     try:
         return float(parse_number(text, mark, 3))
     except NumberError as error:
-        raise TableError(f"{row.where}: {word} is {error}") from error
+        raise TableError(f"{row.where}: {word}: {error}") from error
 
 
 def _outlined(

@@ -189,18 +189,19 @@ def _placed(sheet: Sheet, finder: _Finder) -> list[tuple[Row, str]]:
         TableError: If frames are not there; lists them.
     """
     folder = folder_of(sheet.path)
-    column = next(iter(sheet.columns.get("image", ())), "")
+    columns = sheet.declared.images(sheet.table.columns)
     found: list[tuple[Row, str]] = []
     lost: list[tuple[Row, str]] = []
     for row in sheet.table.rows:
-        text = required_text(row, column) if column else PurePosixPath(sheet.path).stem
+        named = next((row.cells[column] for column in columns if row.cells[column]), "")
+        text = named or (required_text(row, columns[0]) if columns else PurePosixPath(sheet.path).stem)
         frame = finder.find(text, folder)
         if frame is None:
             lost.append((row, text))
         else:
             found.append((row, frame))
     if lost:
-        what = column or "the name of the file"
+        what = " or ".join(columns) or "the name of the file"
         raise lost_frames(sheet.table.where, what, folder, [text for _, text in lost], finder.frames)
     return found
 
