@@ -207,14 +207,14 @@ def test_too_few_sites_and_a_class_that_only_one_site_has(workspace: Path, capsy
     FRAMES.write(everything, Path("data/catalog/frames.csv"))
     assert main(["crossval"]) == 2
     assert "--group site: 1 group(s) (one)" in capsys.readouterr().err
-    assert not Path("runs").exists()
+    assert not Path("runs/crossval-site").exists()
 
 
 def test_a_network_that_is_taken_over_learns_from_no_fold(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_params(train={"checkpoint": "reef.pth"})
     assert main(["crossval"]) == 2
     assert "train.checkpoint is set: a network that is taken over learns from no fold" in capsys.readouterr().err
-    assert not Path("runs").exists()
+    assert not Path("runs/crossval-site").exists()
 
 
 def test_a_real_network_twice_gives_the_same_bytes(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
