@@ -37,7 +37,7 @@ def logits_in_batches(
     total = len(images) if rows is None else len(rows)
     logits = np.full((total, len(CLASSES)), np.nan)
     starts = range(0, total, batch_size)
-    for start in progress(starts, total=len(starts), what="predict", unit="batch"):
+    for start in progress(starts, total=len(starts), what="predict", unit="step"):
         chosen = slice(start, start + batch_size)
         logits[chosen] = run(np.array(images[chosen] if rows is None else images[rows[chosen]]))
     return logits
