@@ -25,7 +25,7 @@ from reseed.compare.crossval import (
     pooled,
     spread,
 )
-from reseed.figures.crossval import crossval_figure
+from reseed.figures.by_site import crossval_figure
 from reseed.figures.style import png_bytes
 from reseed.network.patch_set import open_images
 from reseed.network.pretrained import load_start
@@ -46,9 +46,11 @@ _GROUPS: Final = ("site", "sequence")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--group", choices=_GROUPS, default="site", help="what is held out in turn; default: site")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to write; default: runs/crossval-<group>")
-    parser.add_argument("--params", type=Path, default=Path("params.yaml"), metavar="FILE", help="default: params.yaml")
+    parser.add_argument("--group", choices=_GROUPS, default="site", help="what is left out in turn; default: site")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="folder to write; default: runs/crossval-<group>")
+    parser.add_argument(
+        "--params", type=Path, default=Path("params.yaml"), metavar="FILE", help="parameter file; default: params.yaml"
+    )
     add_bootstrap(parser)
     add_json(parser)
 
