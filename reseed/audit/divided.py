@@ -1,6 +1,5 @@
 """Check leakage: what train, val and test share by the tables, repeated test frames, alpha chosen on validation."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
@@ -12,8 +11,9 @@ from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
-from reseed.artifacts.splits import SPLITS, SPLITS_TABLE, TEST, VAL
+from reseed.artifacts.splits import SPLITS, SPLITS_TABLE, VAL
 from reseed.audit.checks import Check, judged
+from reseed.audit.remarks import remarks
 from reseed.history.run import Run
 from reseed.patches.overlap import table_leaks
 from reseed.score.aggregate import count_patches
@@ -22,7 +22,6 @@ from reseed.score.alpha_curve import alpha_curve
 from reseed.score.confusion import decision_indices
 
 AUTO: Final = "auto"
-_SHOWN: Final = 3
 
 
 def check_leakage(run: Run) -> Check:
@@ -40,7 +39,7 @@ def check_leakage(run: Run) -> Check:
         for first, second in leaks.copies
     ]
     failures += [*_groups(splits), *_torn(split_of, index, patches, decided)]
-    notes = list(_repeated(frames, split_of))
+    notes = remarks(run)
     if leaks.neighbours:
         notes.append(f"{len(leaks.neighbours)} pairs of neighbours of one sequence in different splits")
     best, used = validation_optimum(patches, labels), Fraction(repr(float(decided["alpha"].iloc[0])))
@@ -70,22 +69,6 @@ def validation_optimum(patches: pd.DataFrame, labels: pd.DataFrame) -> Fraction 
     deploys = decisions_over(counts.deploy_count[mask], counts.n_patches[mask], grid)
     gold = decision_indices(counts.gold[mask], "reference decisions")
     return choose(grid, alpha_curve(VAL, grid, deploys, gold).scores.macro_f1)
-
-
-def _repeated(frames: pd.DataFrame, split_of: dict[str, str]) -> Iterator[str]:
-    """Yield how often test frames of equal bytes count more than once."""
-    same: dict[str, list[str]] = defaultdict(list)
-    for row in frames[["frame_id", "sha256"]].to_dict("records"):
-        if split_of.get(row["frame_id"]) == TEST:
-            same[row["sha256"]].append(row["frame_id"])
-    repeated = sorted(sorted(names) for names in same.values() if len(names) > 1)
-    if repeated:
-        n_frames = sum(map(len, repeated))
-        first = repeated[0]
-        yield (
-            f"{n_frames} test frames are the same {len(repeated)} files again and again and count each time: "
-            f"{first[0]} {len(first)} times, as {', '.join(first[1 : _SHOWN + 1])} and so on"
-        )
 
 
 def _groups(splits: pd.DataFrame) -> Iterator[str]:

@@ -4,15 +4,17 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from reseed.audit import stage_process
 from reseed.audit.near import NEAR
-from reseed.audit.trusted import Trusted
+from reseed.audit.sandbox import Limits, clean_environment, run_limited, sandboxed
+from reseed.audit.trusted import Code
 from reseed.audit.working import require_room
+from reseed.base.documents import parse_json
 from reseed.base.errors import ReseedError
 from reseed.base.parallel import ordered_map
 from reseed.history.repository import MissingError, folder_digest, md5_of
@@ -21,8 +23,9 @@ from reseed.sources.folder import copy_file
 
 # Pictures are for looking at; another version of a font would change their bytes and no score.
 PICTURES: Final = ("plots/figures", "plots/contact_sheet.png")
-NO_PICTURES: Final = "--no-pictures"
-_HOURS: Final = 3600
+NO_FIGURES: Final = "--no-figures"
+# Of the environment: what would change what Python imports, or what DVC and git do.
+_NOT_KEPT: Final = ("PYTHON", "DVC_", "GIT_", "RESEED_")
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Job:
     missing: tuple[str, ...] = field(default=())
 
 
-def redo(run: Run, trusted: Trusted, folder: Path, lines: Sequence[Sequence[str]]) -> list[Redone]:
+def redo(run: Run, trusted: Code, folder: Path, lines: Sequence[Sequence[str]]) -> list[Redone]:
     """Redo stages, each on its stored inputs.
 
     Args:
@@ -63,17 +66,17 @@ def redo(run: Run, trusted: Trusted, folder: Path, lines: Sequence[Sequence[str]
         What each stage gave, in order.
     """
     jobs = [[lay_out(run, trusted, folder, stage) for stage in line] for line in lines]
-    code = trusted.code(folder)
+    code = trusted.ready(folder / "trusted")
 
     def together(line: Sequence[Job]) -> dict[str, str]:
-        return run_stages(code, trusted, [job for job in line if not job.missing])
+        return run_stages(trusted, code, [job for job in line if not job.missing])
 
     done = ordered_map(together, jobs, total=len(jobs), unit="process", what="redo")
     problems = {stage: problem for line in done for stage, problem in line.items()}
     return [_compared(run, trusted, job, problems.get(job.stage, "")) for line in jobs for job in line]
 
 
-def lay_out(run: Run, trusted: Trusted, folder: Path, stage: str) -> Job:
+def lay_out(run: Run, trusted: Code, folder: Path, stage: str) -> Job:
     """Make a folder with the parameters and the stored inputs of a stage.
 
     Raises:
@@ -119,47 +122,63 @@ def write_inside(folder: Path, path: str, content: bytes) -> None:
     (folder / path).write_bytes(content)
 
 
-def run_stages(code: Path, trusted: Trusted, jobs: Iterable[Job], prefix: Sequence[str] = ()) -> dict[str, str]:
+@dataclass(frozen=True)
+class Foreign:
+    """How code runs that is not trusted.
+
+    Args:
+        sandbox: Whether in a sandbox; without, it has the rights of the auditor.
+        limits: What it may use.
+    """
+
+    sandbox: bool
+    limits: Limits
+
+
+def run_stages(code: Code, folder: Path, jobs: Sequence[Job], foreign: Foreign | None = None) -> dict[str, str]:
     """Run stages one after the other in one process; return why each failed, empty if it did not.
 
     Args:
-        code: Folder with the code.
-        trusted: Its declarations: whether its evaluate can leave pictures out.
-        jobs: The stages.
-        prefix: A command that starts the process, such as a sandbox.
+        code: What runs.
+        folder: Where it lies.
+        jobs: The stages; of foreign code all in one folder.
+        foreign: How, if the code is not trusted.
     """
-    listed = [(job.stage, str(job.folder), _options(trusted, job.stage)) for job in jobs]
+    listed = [(job.stage, str(job.folder), _options(code, job.stage)) for job in jobs]
     if not listed:
         return {}
-    kept = {
-        key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "DVC_", "GIT_", "RESEED_"))
-    }
-    command = [
-        *prefix,
-        sys.executable,
-        "-I",
-        str(Path(stage_process.__file__).resolve()),
-        str(code),
-        json.dumps(listed),
-    ]
-    try:
-        done = subprocess.run(
-            command, cwd=code, env=kept, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=6 * _HOURS
-        )
-    except subprocess.TimeoutExpired:
-        return {stage: "it did not end within 6 hours" for stage, _, _ in listed}
-    told = [json.loads(line) for line in done.stdout.decode(errors="replace").splitlines()]
-    problems = {str(row["stage"]): str(row["problem"]) for row in told}
-    lines = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit code {done.returncode}"]
-    return {stage: problems.get(stage, f"its process ended: {lines[-1]}") for stage, _, _ in listed}
+    script = Path(stage_process.__file__).resolve()
+    command = [sys.executable, "-I", str(script), str(folder), json.dumps(listed)]
+    if foreign is None:
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(_NOT_KEPT)}
+        done = subprocess.run(command, cwd=folder, env=kept, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        output, errors, ending = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"), ""
+    else:
+        place = jobs[0].folder
+        if foreign.sandbox:
+            command = sandboxed(command, place, [folder, script])
+        ended = run_limited(command, place, clean_environment(place), foreign.limits)
+        output, errors, ending = ended.output, ended.errors, ended.stopped
+    ending = ending or (errors.strip().splitlines() or ["its process ended without a word"])[-1]
+    problems = dict(_reported(output))
+    return {stage: problems.get(stage, ending) for stage, _, _ in listed}
 
 
-def _options(trusted: Trusted, stage: str) -> list[str]:
+def _reported(output: str) -> Iterator[tuple[str, str]]:
+    for line in output.splitlines():
+        try:
+            row = parse_json(line.encode(), "report")
+            yield str(row["stage"]), str(row["problem"])
+        except (ReseedError, KeyError, TypeError):  # foreign code may print what it likes
+            continue
+
+
+def _options(code: Code, stage: str) -> list[str]:
     """Return what leaves the pictures out: drawing takes longer than all scores together."""
-    return [NO_PICTURES] if b"wants_pictures" in trusted.files.get(f"stages/{stage}.py", b"") else []
+    return [NO_FIGURES] if b"no_figures" in code.files.get(f"stages/{stage}.py", b"") else []
 
 
-def _compared(run: Run, trusted: Trusted, job: Job, problem: str) -> Redone:
+def _compared(run: Run, trusted: Code, job: Job, problem: str) -> Redone:
     if job.missing:
         more = f" and {len(job.missing) - 1} more" if len(job.missing) > 1 else ""
         lost = f"{job.missing[0]}{more}; `--fetch` or `dvc pull` gets what is stored"
@@ -169,7 +188,7 @@ def _compared(run: Run, trusted: Trusted, job: Job, problem: str) -> Redone:
     return compared(run, trusted, job.stage, job.folder, "redone with the trusted code on its stored inputs")
 
 
-def compared(run: Run, trusted: Trusted, stage: str, folder: Path, how: str) -> Redone:
+def compared(run: Run, trusted: Code, stage: str, folder: Path, how: str) -> Redone:
     """Compare what a stage made in a folder with what dvc.lock recorded.
 
     Args:
@@ -206,7 +225,7 @@ def near(run: Run, path: str, made: Path) -> str:
 def made_digest(folder: Path, path: str) -> str:
     """Return the md5 that DVC gives what was made, a file or a folder; empty if there is nothing."""
     made = folder / path
-    if made.is_symlink() or not made.exists():
+    if made.is_symlink() or not made.exists() or not made.resolve().is_relative_to(folder.resolve()):
         return ""
     if made.is_file():
         return md5_of(made.read_bytes())
