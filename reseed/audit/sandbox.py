@@ -198,7 +198,7 @@ def _watch(process: "subprocess.Popen[bytes]", folder: Path, limits: Limits, tol
             if stopped:
                 break
     if process.poll() is None:
-        for child in [*_family(process.pid), psutil.Process(process.pid)]:
+        for child in _family(process.pid):
             with contextlib.suppress(psutil.Error):
                 child.kill()
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -227,8 +227,10 @@ def _broken(pid: int, folder: Path, limits: Limits, passed_s: float, told: Seque
 
 
 def _family(pid: int) -> list[psutil.Process]:
+    """Return a process and all that it started."""
     try:
-        return list(psutil.Process(pid).children(recursive=True))
+        process = psutil.Process(pid)
+        return [process, *process.children(recursive=True)]
     except psutil.Error:
         return []
 
