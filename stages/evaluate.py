@@ -16,16 +16,13 @@ from reseed.figures.style import marked, png_bytes
 from reseed.params.evaluate import EvaluateParams
 from reseed.params.load import load_section
 from reseed.patches.store import open_patches
-from reseed.score.alpha import alpha_grid, decisions_over
-from reseed.score.details import describe
-from reseed.score.evidence import Context, Evidence, gather, with_kinds
-from reseed.score.mistakes import confident_mistakes, patch_rows
+from reseed.score.details import describe, summarise
+from reseed.score.evidence import Context, Evidence, confident_mistakes, gather, patch_rows, with_kinds
 from reseed.score.percent import score_csv
 from reseed.score.plots import TABLES
-from reseed.score.summary import summarise
 from stages.runner import parse_arguments, run_stage
 
-DATA, SAID, TRAINING = Path("data"), Path("data/predictions"), Path("models/training.csv")
+DATA, PREDICTIONS, TRAINING = Path("data"), Path("data/predictions"), Path("models/training.csv")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -52,13 +49,19 @@ def figures(evidence: Evidence) -> dict[str, bytes]:
 
 def read_evidence(settings: EvaluateParams) -> Evidence:
     """Read predictions and everything they are scored against."""
-    tables = (SPLITS_TABLE.read(DATA / "catalog/splits.csv"), CONDITIONS.read(SAID / "conditions.csv"))
+    tables = (SPLITS_TABLE.read(DATA / "catalog/splits.csv"), CONDITIONS.read(PREDICTIONS / "conditions.csv"))
     labels = (PATCH_LABELS.read(DATA / "patches/labels.csv"), FRAME_LABELS.read(DATA / "catalog/frame_labels.csv"))
-    answers, calibration = BASELINE_PREDICTIONS.read(SAID / "baselines.csv"), read_json(SAID / "calibration.json")
-    context = Context(settings, *tables, answers, *labels, calibration, decisions_over)
+    answers, calibration = (
+        BASELINE_PREDICTIONS.read(PREDICTIONS / "baselines.csv"),
+        read_json(PREDICTIONS / "calibration.json"),
+    )
+    context = Context(settings, *tables, answers, *labels, calibration)
     catalog, sources = FRAMES.read(DATA / "catalog/frames.csv"), read_raw(DATA / "raw.json")
-    patches, frames = PATCH_PREDICTIONS.read(SAID / "patches.csv"), FRAME_PREDICTIONS.read(SAID / "frames.csv")
-    return gather(with_kinds(patches, labels[0]), frames, catalog, sources, alpha_grid(), context)
+    patches, frames = (
+        PATCH_PREDICTIONS.read(PREDICTIONS / "patches.csv"),
+        FRAME_PREDICTIONS.read(PREDICTIONS / "frames.csv"),
+    )
+    return gather(with_kinds(patches, labels[0]), frames, catalog, sources, context)
 
 
 if __name__ == "__main__":

@@ -2,26 +2,19 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Final
 
-import numpy as np
 import pandas as pd
 
 from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
-from reseed.artifacts.splits import SPLITS, SPLITS_TABLE, VAL
+from reseed.artifacts.splits import SPLITS, SPLITS_TABLE
 from reseed.audit.checks import Check, judged
 from reseed.audit.remarks import remarks
 from reseed.history.run import Run
 from reseed.patches.overlap import table_leaks
-from reseed.score.aggregate import count_patches
-from reseed.score.alpha import alpha_grid, choose, decisions_over
-from reseed.score.alpha_curve import alpha_curve
-from reseed.score.confusion import decision_indices
-
-AUTO: Final = "auto"
+from reseed.score.decisions import AUTO, best_alpha, count_patches
 
 
 def check_leakage(run: Run) -> Check:
@@ -42,7 +35,7 @@ def check_leakage(run: Run) -> Check:
     notes = remarks(run)
     if leaks.neighbours:
         notes.append(f"{len(leaks.neighbours)} pairs of neighbours of one sequence in different splits")
-    best, used = validation_optimum(patches, labels), Fraction(repr(float(decided["alpha"].iloc[0])))
+    best, used = best_alpha(count_patches(patches, labels)), Fraction(repr(float(decided["alpha"].iloc[0])))
     if best is None:
         notes.append("no validation frame has a label, so no alpha is the best on them")
     elif best != used and params["aggregate"]["alpha"] == AUTO:
@@ -52,23 +45,6 @@ def check_leakage(run: Run) -> Check:
     elif best != used:
         notes.append(f"alpha {float(used):g} was set by hand; the validation optimum is {float(best):g}")
     return judged(failures, [], "no frame, patch or equal file in two splits; pictures not compared", notes)
-
-
-def validation_optimum(patches: pd.DataFrame, labels: pd.DataFrame) -> Fraction | None:
-    """Return the alpha of the best frame macro F1 on validation frames, ties to the higher; None without labels.
-
-    Args:
-        patches: Table PATCH_PREDICTIONS.
-        labels: Table FRAME_LABELS.
-    """
-    counts = count_patches(patches, labels)
-    mask = counts.labelled(VAL)
-    if not np.any(mask):
-        return None
-    grid = alpha_grid()
-    deploys = decisions_over(counts.deploy_count[mask], counts.n_patches[mask], grid)
-    gold = decision_indices(counts.gold[mask], "reference decisions")
-    return choose(grid, alpha_curve(VAL, grid, deploys, gold).scores.macro_f1)
 
 
 def _groups(splits: pd.DataFrame) -> Iterator[str]:

@@ -10,9 +10,9 @@ from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.splits import TEST
 from reseed.base.errors import ReseedError
 from reseed.history.run import Run
-from reseed.score.confusion import accuracy, macro_f1
-from reseed.score.evidence import frame_confusion, labelled, patch_confusion
+from reseed.score.evidence import item_confusion, labelled
 from reseed.score.percent import percent_if
+from reseed.score.registry import SCORES, TASKS
 
 _NEAREST: Final = 5
 
@@ -54,12 +54,13 @@ def frame_effect(run: Run, frame_id: str) -> dict[str, Any]:
 
 def _scores(patches: pd.DataFrame, frames: pd.DataFrame, name: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for task, table, count in (("patch", patches, patch_confusion), ("frame", frames, frame_confusion)):
+    for task, table in zip(TASKS, (patches, frames), strict=True):
         scored = labelled(table, TEST)
-        both = count(scored), count(scored[scored["frame_id"] != name])
-        for score, formula in (("macro_f1", macro_f1), ("accuracy", accuracy)):
-            values = [percent_if(formula(counts), int(counts.sum())) for counts in both]
-            rows.append({"score": f"{task}.{score}", "with": values[0], "without": values[1]})
+        both = [item_confusion(task, items) for items in (scored, scored[scored["frame_id"] != name])]
+        for key in ("macro_f1", "accuracy"):
+            entry = SCORES[task][key]
+            values = [percent_if(entry(counts), int(counts.sum())) for counts in both]
+            rows.append({"score": entry.full_key, "with": values[0], "without": values[1]})
     return rows
 
 

@@ -11,7 +11,7 @@ from reseed.cli.arguments import add_bootstrap, add_json, show
 from reseed.compare.comparison import compare
 from reseed.history.repository import Repository
 from reseed.history.run import Run
-from reseed.reports.comparison import comparison_lines
+from reseed.reports.comparison import comparison_page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     a, b = ([Run(repository, revision, remote="read").with_answers() for revision in side] for side in revisions)
     report = compare(repository, a, b, args.resamples, args.seed)
     if args.md:
-        sys.stdout.write("\n".join(comparison_lines(report, as_markdown=True)) + "\n")
+        sys.stdout.write(comparison_page(report, "markdown"))
     else:
         show(report, _text, as_json=args.json)
     return 0
@@ -52,4 +52,4 @@ def _sides(args: argparse.Namespace) -> tuple[list[str], list[str]]:
 
 
 def _text(report: Mapping[str, Any]) -> list[str]:
-    return comparison_lines(report, as_markdown=False)
+    return comparison_page(report, "terminal").splitlines()

@@ -14,8 +14,7 @@ from reseed.cli.arguments import add_bootstrap
 from reseed.compare.pull_request import pull_request
 from reseed.history.repository import HERE, Repository
 from reseed.history.run import Run
-from reseed.reports.report import report_page
-from reseed.reports.report_pictures import draw
+from reseed.reports.report import draw, report_page
 
 # Runs the network again: `audit` does, a page within seconds does not.
 _SLOW: Final = frozenset({"re-derive"})

@@ -31,22 +31,13 @@ from reseed.score.matching import (
     unmatched,
     without_value,
 )
-from reseed.score.registry import FRAME, NAMES, PATCH, Task, as_intervals, as_metrics, score_task
+from reseed.score.registry import FRAME, NAMES, PATCH, SCORES, Task, as_intervals, as_metrics, score_task
 
 FRAME_ID: Final = "frame_id"
 # What a key of patches has and a key of whole frames has not.
 _PLACES: Final = ("patch_id", "row", "col", "column", "x0", "y0")
 # Before the path of a splits.csv that lies beside a table.
 _BESIDE: Final = "group of "
-_CALLED: Final = {
-    "macro_f1": "macro F1",
-    "accuracy": "accuracy",
-    "no_deploy_f1": "F1 No-Deploy",
-    "coral_f1": "F1 Coral",
-    "deploy_f1": "F1 Deploy",
-    "deploy_precision": "Deploy precision",
-    "deploy_recall": "Deploy recall",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -179,7 +170,7 @@ def _text(report: Mapping[str, Any]) -> list[str]:
     items = "patches" if report["task"] == PATCH else "frames"
     left_out = f", {report['unlabelled']:,} without a reference left out" if report["unlabelled"] else ""
     rows = [
-        [_CALLED[name], percent_text(value), interval_text(intervals.get(name))]
+        [SCORES[report["task"]][name].label, percent_text(value), interval_text(intervals.get(name))]
         for name, value in scores.items()
         if name != "n"
     ]

@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from reseed.artifacts.frames import FRAMES, PIECES
 from reseed.artifacts.splits import TEST
 from reseed.audit.checks import FAIL, Check
-from reseed.audit.divided import AUTO
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError
-from reseed.compare.comparison import changed_code, changed_params, compare
+from reseed.compare.comparison import DIFFERENCES, changed_code, changed_params, compare
 from reseed.figures.contact_sheet import MAX_COLUMNS, contact_sheet
 from reseed.figures.style import counted
 from reseed.history.repository import Repository, Revision
-from reseed.history.run import CLASS_SCORES, RAW, TASKS, Run
+from reseed.history.run import CLASS_SCORES, RAW, Run
 from reseed.patches.resize import resize
+from reseed.score.decisions import AUTO
 from reseed.score.percent import NOT_AVAILABLE, class_key
-from reseed.score.registry import SCORES
+from reseed.score.registry import SCORES, TASKS
 from reseed.sources.folder import copy_file
 from reseed.survey.frame_pixels import frame_pixels, pieces_of_frames
 
@@ -42,10 +42,10 @@ def pull_request(
     repository: Repository,
     base: Revision,
     head: Revision,
-    rungs: Mapping[str, Check],
+    checks: Mapping[str, Check],
     resamples: int,
     seed: int,
-    base_rungs: Mapping[str, Check] | None = None,
+    base_checks: Mapping[str, Check] | None = None,
 ) -> dict[str, Any]:
     """Set head beside base.
 
@@ -53,10 +53,10 @@ def pull_request(
         repository: Of both.
         base: What head is compared with; it may hold no result yet.
         head: A commit, or the workspace.
-        rungs: The audit of head.
+        checks: The audit of head.
         resamples: Of the bootstrap.
         seed: Of the bootstrap.
-        base_rungs: What was audited of base: whether its result is that of its code and parameters.
+        base_checks: What was audited of base: whether its result is that of its code and parameters.
 
     Returns:
         The report, ready for JSON: scores in percent, differences in percent points. `alone` says why base has no
@@ -103,9 +103,9 @@ def pull_request(
         "data": None if found is None else found["data"],
         "inputs": [] if old is None else _inputs(old, new),
         "code": changed_code(repository, base, head),
-        "passed": all(rung.status != FAIL for rung in rungs.values()),
-        "rungs": [{"rung": name, **asdict(rung)} for name, rung in rungs.items()],
-        "base_rungs": [{"rung": name, **asdict(rung)} for name, rung in (base_rungs or {}).items()],
+        "passed": all(check.status != FAIL for check in checks.values()),
+        "checks": [{"check": name, **asdict(check)} for name, check in checks.items()],
+        "base_checks": [{"check": name, **asdict(check)} for name, check in (base_checks or {}).items()],
     }
 
 
@@ -133,7 +133,8 @@ def _test_set(record: Run) -> dict[str, int]:
 
 
 def _counted(differences: Mapping[str, Sequence[Any]]) -> dict[str, int]:
-    return {name: len(items) for name, items in differences.items() if items}
+    """Return how many items differ in each way, by what it is called."""
+    return {DIFFERENCES[name].format(a="base", b="head"): len(items) for name, items in differences.items() if items}
 
 
 def _scores(old: Run | None, new: Run, found: Mapping[str, Any] | None, *, same: bool) -> list[dict[str, Any]]:

@@ -20,12 +20,11 @@ from reseed.base.errors import ReseedError, TableError
 from reseed.history.repository import HERE, MissingError, Repository, Revision, Tracked, md5_of, require_digest
 from reseed.score.paired import Answers
 from reseed.score.percent import class_key
-from reseed.score.registry import FRAME, PATCH, SCORES, Task
+from reseed.score.registry import SCORES, TASKS
 
 LOCK: Final = "dvc.lock"
 RAW: Final = "data/raw"
 METRICS: Final = "metrics/metrics.json"
-TASKS: Final[tuple[Task, ...]] = (PATCH, FRAME)
 # Of each class, in details.json.
 CLASS_SCORES: Final = ("precision", "recall", "f1", "support")
 # What decides which test items there are and what is right for each: equal digests, equal test sets.

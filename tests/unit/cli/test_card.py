@@ -65,7 +65,7 @@ def test_rendered_frames_are_said_first_and_missing_objects_where_they_miss(
     text = capsys.readouterr().out
     assert text.split("\n\n")[1] == "Of the workspace, not committed"
     assert text.split("\n\n")[2].startswith(f"> [!WARNING]\n> - **{SYNTHETIC_NOTICE}**")
-    assert "Rendered frames: no score here says anything of a field." in text
+    assert "Rendered frames: no score here applies to a real reef." in text
     assert "No data statement: workspace has no" in text
     assert not Path("MODEL_CARD.md").exists()
 

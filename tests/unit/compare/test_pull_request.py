@@ -96,7 +96,7 @@ def test_another_test_set_gives_no_difference_anywhere(history: History) -> None
     commit_result(history, run.but(gold=gold))
     found = report(history)
     assert found["same_test_set"] is False
-    assert found["test_set"]["differences"] == {"patches_with_another_reference": 1}
+    assert found["test_set"]["differences"] == {"patches with another reference": 1}
     for entry in (*found["scores"], *found["classes"], *found["sites"]):
         assert entry["difference"] == "n/a"
 
@@ -151,14 +151,14 @@ def test_the_workspace_is_a_head_too(history: History) -> None:
     ]
 
 
-def test_a_failed_rung_is_told(history: History) -> None:
+def test_a_failed_check_is_in_the_report(history: History) -> None:
     commit_result(history, reef())
     commit_result(history, reef())
     repository = Repository(history.root)
     base, head = repository.resolve("HEAD~1"), repository.resolve("HEAD")
     found = pull_request(repository, base, head, {"chain": Check(FAIL, "broken", ("broken", "too"))}, 2000, 0)
     assert found["passed"] is False
-    assert found["rungs"][0]["findings"] == ("broken", "too")
+    assert found["checks"][0]["findings"] == ("broken", "too")
 
 
 @pytest.mark.parametrize(
