@@ -9,8 +9,9 @@ from typing import Any, Final
 from reseed.audit.checks import FAIL, Check, judged
 from reseed.audit.trusted import PACKAGES, Code
 from reseed.base.errors import ReseedError
+from reseed.history.recorded import declared
 from reseed.history.repository import folder_digest, md5_of
-from reseed.history.run import LOCK, METRICS, RAW, Run, declared
+from reseed.history.run import LOCK, METRICS, RAW, Run
 
 Reader = Callable[[str], bytes | None]
 

@@ -26,6 +26,8 @@ def check_derive(run: Run, trusted: Code, folder: Path) -> Check:
     kinds = {str(source["kind"]) for source in run.params["pull"]["sources"]}
     if kinds == {_RENDERED}:
         lines[0].append("pull")
+    if run.params["train"]["weights"] == "none":
+        lines[1].insert(0, "pretrained")
     if run.params["baselines"]["image"]:  # trains a network of its own
         lines[1].remove("baselines")
     stages = [stage for line in lines for stage in line]

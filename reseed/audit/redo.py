@@ -2,12 +2,14 @@
 
 import json
 import os
-import subprocess
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+import psutil
 
 from reseed.audit import stage_process
 from reseed.audit.near import NEAR
@@ -24,6 +26,8 @@ from reseed.sources.folder import copy_file
 # Pictures are for looking at; another version of a font would change their bytes and no score.
 PICTURES: Final = ("plots/figures", "plots/contact_sheet.png")
 NO_FIGURES: Final = "--no-figures"
+_WEEK_S: Final = 7 * 24 * 3600.0
+_MOST_MEMORY: Final = 0.8
 # Of the environment: what would change what Python imports, or what DVC and git do.
 _NOT_KEPT: Final = ("PYTHON", "DVC_", "GIT_", "RESEED_")
 
@@ -149,19 +153,22 @@ def run_stages(code: Code, folder: Path, jobs: Sequence[Job], foreign: Foreign |
         return {}
     script = Path(stage_process.__file__).resolve()
     command = [sys.executable, "-I", str(script), str(folder), json.dumps(listed)]
+    place = jobs[0].folder
     if foreign is None:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(_NOT_KEPT)}
-        done = subprocess.run(command, cwd=folder, env=kept, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-        output, errors, ending = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"), ""
+        ended = run_limited(command, place, kept, trusted_limits(place))
     else:
-        place = jobs[0].folder
-        if foreign.sandbox:
-            command = sandboxed(command, place, [folder, script])
+        command = sandboxed(command, place, [folder, script]) if foreign.sandbox else command
         ended = run_limited(command, place, clean_environment(place), foreign.limits)
-        output, errors, ending = ended.output, ended.errors, ended.stopped
-    ending = ending or (errors.strip().splitlines() or ["its process ended without a word"])[-1]
-    problems = dict(_reported(output))
+    ending = ended.stopped or (ended.errors.strip().splitlines() or ["its process ended without a word"])[-1]
+    problems = dict(_reported(ended.output))
     return {stage: problems.get(stage, ending) for stage, _, _ in listed}
+
+
+def trusted_limits(folder: Path) -> Limits:
+    """Return what trusted code may use on data of others: a picture can stand for more memory than there is."""
+    memory = int(psutil.virtual_memory().total * _MOST_MEMORY)
+    return Limits(_WEEK_S, memory, shutil.disk_usage(folder).free // 2, address_space=False)
 
 
 def _reported(output: str) -> Iterator[tuple[str, str]]:

@@ -47,12 +47,18 @@ class Audit:
 
 
 def run_checks(audit: Audit) -> dict[str, Check]:
-    """Do every check, in order; one that cannot be finished fails with the reason."""
-    return {
-        name: _checked(name, check, audit)
-        for name, check in CHECKS.items()
-        if name not in EXTRA or name not in audit.skip
-    }
+    """Do every check, in order; one that cannot be finished fails with the reason.
+
+    What trains or runs foreign code is left out once a check has failed: it could not change the verdict.
+    """
+    done: dict[str, Check] = {}
+    for name, check in CHECKS.items():
+        failed = [other for other, found in done.items() if found.status == FAIL]
+        if name in OPTIONAL and name not in audit.skip and failed:
+            done[name] = Check(NOT_CHECKED, f"not done, as check {', '.join(failed)} failed")
+        elif name not in EXTRA or name not in audit.skip:
+            done[name] = _checked(name, check, audit)
+    return done
 
 
 def read_claims(texts: Iterable[str]) -> dict[str, str]:
@@ -112,7 +118,7 @@ def _number(text: str) -> Decimal | None:
 
 def _checked(name: str, check: Callable[[Audit], Check], audit: Audit) -> Check:
     if name in audit.skip:
-        reason = f"not asked for (--{name})" if name in OPTIONAL else audit.left_out
+        reason = "not asked for" if name in OPTIONAL else audit.left_out
         return Check(NOT_CHECKED, reason, wanted=False)
     try:
         return check(audit)
@@ -174,7 +180,7 @@ def verdict(checks: Mapping[str, Check]) -> Verdict:
         return Verdict(f"{FAILED}: {', '.join(failed)}", _EXIT[FAIL], passed=False)
     words = {NOT_CHECKED: "not checked", DIFFERS: "differs from the trusted code"}
     rest = [
-        f"{name} ({words[check.status] if check.wanted else 'left out'})"
+        f"{name} ({words[check.status] if check.wanted else check.reason})"
         for name, check in checks.items()
         if check.status != PASS
     ]

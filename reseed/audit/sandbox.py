@@ -28,6 +28,7 @@ except ImportError:  # Windows: no sandbox there either
 # What a Python installation needs of the system.
 _SYSTEM: Final = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/alternatives")
 _POLL_S: Final = 0.5
+_POLL_SHARE: Final = 20
 _BLOCK_BYTES: Final = 512  # of st_blocks, whatever the file system
 _TOLD_BYTES: Final = 1 << 20
 # Arguments: new root, its writable folder, the paths to read, `--`, the command. The mounts belong to this namespace;
@@ -62,15 +63,17 @@ class Limits:
 
     Args:
         time_s: From start to end.
-        memory_bytes: Of all its processes together, and of the address space of each twice as much.
+        memory_bytes: Of all its processes together.
         disk_bytes: Of all it writes.
         processes: At the same time.
+        address_space: Whether the kernel bounds each process too, to twice the memory: CUDA cannot live with that.
     """
 
     time_s: float = 6 * 3600
     memory_bytes: int = 8 << 30
     disk_bytes: int = 8 << 30
     processes: int = 256
+    address_space: bool = True
 
 
 _TRIAL: Final = Limits(time_s=30)
@@ -163,10 +166,13 @@ def run_limited(command: Sequence[str], folder: Path, env: Mapping[str, str], li
 
     def bounded() -> None:
         if resource is not None:
-            memory, disk = 2 * limits.memory_bytes, limits.disk_bytes
-            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-            resource.setrlimit(resource.RLIMIT_FSIZE, (disk, disk))
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            bounds = {resource.RLIMIT_FSIZE: limits.disk_bytes, resource.RLIMIT_CORE: 0}
+            if limits.address_space:
+                bounds[resource.RLIMIT_AS] = 2 * limits.memory_bytes
+            for kind, most in bounds.items():
+                hard = resource.getrlimit(kind)[1]
+                value = most if hard == resource.RLIM_INFINITY else min(most, hard)
+                resource.setrlimit(kind, (value, value))
 
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
@@ -189,12 +195,14 @@ def run_limited(command: Sequence[str], folder: Path, env: Mapping[str, str], li
 
 def _watch(process: "subprocess.Popen[bytes]", folder: Path, limits: Limits, told: Sequence[int]) -> str:
     """Wait for the end; return which limit was broken, empty if none."""
-    started, stopped = time.monotonic(), ""
+    started, stopped, pause_s = time.monotonic(), "", _POLL_S
     while process.poll() is None:
         try:
-            process.wait(_POLL_S)
+            process.wait(pause_s)
         except subprocess.TimeoutExpired:
-            stopped = _broken(process.pid, folder, limits, time.monotonic() - started, told)
+            looked = time.monotonic()
+            stopped = _broken(process.pid, folder, limits, looked - started, told)
+            pause_s = max(_POLL_S, _POLL_SHARE * (time.monotonic() - looked))  # a folder may hold many files
             if stopped:
                 break
     if process.poll() is None:

@@ -37,7 +37,8 @@ def data_statement(run: Run) -> dict[str, Any]:
         ReseedError: If a file is not stored here.
     """
     used = _placed_frames(run)
-    rendered = {source["name"] for source in run.params["pull"]["sources"] if source["kind"] == "demo"}
+    wanted = (run.params.get("pull") or {}).get("sources") or []
+    rendered = {source["name"] for source in wanted if source["kind"] == "demo"}
     rendered |= set(used.loc[used["synthetic"] == 1, "source"])
     sources = [
         {key: entry.get(key) for key in _SOURCE}

@@ -10,8 +10,9 @@ from typing import Any, Final
 import reseed
 from reseed.base.documents import parse_yaml
 from reseed.base.errors import ReseedError
+from reseed.history.recorded import declared
 from reseed.history.repository import Repository
-from reseed.history.run import Run, declared
+from reseed.history.run import Run
 
 # What decides what runs, beside Python files: the pipeline, and which versions of which libraries.
 DECIDING: Final = re.compile(r"dvc\.yaml|requirements[\w.-]*|pyproject\.toml|setup\.(py|cfg)|\.dvcignore|\.dvc/config")
