@@ -86,7 +86,7 @@ def diff_lines(run: Run, trusted: Code) -> list[str]:
             continue
         old, new = (side.decode(errors="replace").splitlines() for side in sides)
         lines += difflib.unified_diff(old, new, f"{path} ({trusted.name})", f"{path} ({run.name})", lineterm="")
-    shown = [_printable(line) for line in lines[:_DIFF_LINES]]
+    shown = [printable(line) for line in lines[:_DIFF_LINES]]
     return shown + ([f"and {len(lines) - _DIFF_LINES} lines more"] if len(lines) > _DIFF_LINES else [])
 
 
@@ -111,5 +111,6 @@ def _shadow(path: str) -> str:
     return f": `import {module}` takes it before any library of that name"
 
 
-def _printable(line: str) -> str:
+def printable(line: str) -> str:
+    """Return a line with control characters written out: text of others does nothing to a terminal."""
     return "".join(c if c.isprintable() or c == "\t" else repr(c)[1:-1] for c in line)

@@ -28,6 +28,7 @@ PICTURES: Final = ("plots/figures", "plots/contact_sheet.png")
 NO_FIGURES: Final = "--no-figures"
 _WEEK_S: Final = 7 * 24 * 3600.0
 _MOST_MEMORY: Final = 0.8
+_SPARE_BYTES: Final = 1 << 30
 # Of the environment: what would change what Python imports, or what DVC and git do.
 _NOT_KEPT: Final = ("PYTHON", "DVC_", "GIT_", "RESEED_")
 
@@ -73,7 +74,7 @@ def redo(run: Run, trusted: Code, folder: Path, lines: Sequence[Sequence[str]]) 
     code = trusted.ready(folder / "trusted")
 
     def together(line: Sequence[Job]) -> dict[str, str]:
-        return run_stages(trusted, code, [job for job in line if not job.missing])
+        return run_stages(trusted, code, [job for job in line if not job.missing], recorded_bytes(run))
 
     done = ordered_map(together, jobs, total=len(jobs), unit="process", what="redo")
     problems = {stage: problem for line in done for stage, problem in line.items()}
@@ -139,13 +140,16 @@ class Foreign:
     limits: Limits
 
 
-def run_stages(code: Code, folder: Path, jobs: Sequence[Job], foreign: Foreign | None = None) -> dict[str, str]:
+def run_stages(
+    code: Code, folder: Path, jobs: Sequence[Job], recorded_bytes: int, foreign: Foreign | None = None
+) -> dict[str, str]:
     """Run stages one after the other in one process; return why each failed, empty if it did not.
 
     Args:
         code: What runs.
         folder: Where it lies.
         jobs: The stages; of foreign code all in one folder.
+        recorded_bytes: See `trusted_limits`.
         foreign: How, if the code is not trusted.
     """
     listed = [(job.stage, str(job.folder), _options(code, job.stage)) for job in jobs]
@@ -156,7 +160,7 @@ def run_stages(code: Code, folder: Path, jobs: Sequence[Job], foreign: Foreign |
     place = jobs[0].folder
     if foreign is None:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(_NOT_KEPT)}
-        ended = run_limited(command, place, kept, trusted_limits(place))
+        ended = run_limited(command, place, kept, trusted_limits(place, recorded_bytes))
     else:
         command = sandboxed(command, place, [folder, script]) if foreign.sandbox else command
         ended = run_limited(command, place, clean_environment(place), foreign.limits)
@@ -165,10 +169,21 @@ def run_stages(code: Code, folder: Path, jobs: Sequence[Job], foreign: Foreign |
     return {stage: problems.get(stage, ending) for stage, _, _ in listed}
 
 
-def trusted_limits(folder: Path) -> Limits:
-    """Return what trusted code may use on data of others: a picture can stand for more memory than there is."""
+def recorded_bytes(run: Run) -> int:
+    """Return how many bytes dvc.lock says that all outputs take."""
+    return sum(out["size"] for out in run.outputs.values() if isinstance(out.get("size"), int))
+
+
+def trusted_limits(folder: Path, recorded_bytes: int) -> Limits:
+    """Return what trusted code may use on data and parameters of others, which can ask for anything.
+
+    Args:
+        folder: Where it writes.
+        recorded_bytes: What dvc.lock says that inputs and outputs take.
+    """
     memory = int(psutil.virtual_memory().total * _MOST_MEMORY)
-    return Limits(_WEEK_S, memory, shutil.disk_usage(folder).free // 2, address_space=False)
+    disk = min(2 * recorded_bytes + _SPARE_BYTES, shutil.disk_usage(folder).free // 2)
+    return Limits(_WEEK_S, memory, disk, address_space=False)
 
 
 def _reported(output: str) -> Iterator[tuple[str, str]]:

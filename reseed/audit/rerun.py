@@ -5,7 +5,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from reseed.audit.checks import NOT_CHECKED, Check, judged
-from reseed.audit.redo import Foreign, Job, compared, lay_out_stored, made_digest, run_stages, write_inside
+from reseed.audit.redo import (
+    Foreign,
+    Job,
+    compared,
+    lay_out_stored,
+    made_digest,
+    recorded_bytes,
+    run_stages,
+    write_inside,
+)
 from reseed.audit.sandbox import require_sandbox
 from reseed.audit.trusted import Code, revision_code
 from reseed.base.documents import parse_json
@@ -63,7 +72,8 @@ def check_retrain(run: Run, trusted: Code, folder: Path) -> Check:
     missing = lay_out_stored(run, sorted(read - made), goal)
     if missing:
         return judged([], missing, "")
-    problems = run_stages(trusted, trusted.ready(folder / "trusted"), [Job(stage, goal) for stage in _RETRAINED])
+    size = recorded_bytes(run)
+    problems = run_stages(trusted, trusted.ready(folder / "trusted"), [Job(stage, goal) for stage in _RETRAINED], size)
     failed = [f"stage {stage} failed: {problem}" for stage, problem in problems.items() if problem]
     if failed:
         return judged(failed[:1], [], "")
@@ -105,7 +115,7 @@ def _again(run: Run, code: Code, place: Path, goal: Path, foreign: Foreign | Non
     missing = lay_out_stored(run, sorted(stored), goal)
     if missing:
         return judged([], missing, "")
-    problems = run_stages(code, place, [Job(stage, goal) for stage in stages], foreign)
+    problems = run_stages(code, place, [Job(stage, goal) for stage in stages], recorded_bytes(run), foreign)
     failed = [f"stage {stage} failed with {whose}: {problem}" for stage, problem in problems.items() if problem]
     if failed:
         return judged(failed[:1], [], "")

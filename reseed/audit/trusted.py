@@ -14,8 +14,9 @@ from reseed.history.recorded import declared
 from reseed.history.repository import Repository
 from reseed.history.run import Run
 
-# What decides what runs, beside Python files: the pipeline, and which versions of which libraries.
-DECIDING: Final = re.compile(r"dvc\.yaml|requirements[\w.-]*|pyproject\.toml|setup\.(py|cfg)|\.dvcignore|\.dvc/config")
+# What decides what runs, beside Python files: the pipeline, and which versions of which libraries. The configuration
+# of DVC does not count: no check uses that of a revision, and it names each team's own remote.
+DECIDING: Final = re.compile(r"dvc\.yaml|requirements[\w.-]*|pyproject\.toml|setup\.(py|cfg)")
 PACKAGES: Final = ("reseed", "stages")
 # A module, compiled or not, a path file, an archive of modules.
 _IMPORTABLE: Final = {".py", ".pyc", ".pyo", ".pyd", ".so", ".dll", ".dylib", ".pth", ".egg", ".zip", ".whl"}
@@ -94,7 +95,7 @@ def is_code(path: str) -> bool:
 
 def _lying_code(root: Path) -> Iterator[tuple[str, bytes]]:
     below = [path for top in PACKAGES for path in sorted((root / top).rglob("*")) if "__pycache__" not in path.parts]
-    for path in (*below, *sorted(root.iterdir()), root / ".dvc/config"):
+    for path in (*below, *sorted(root.iterdir())):
         name = path.relative_to(root).as_posix()
         if path.is_file() and is_code(name):
             yield name, path.read_bytes()

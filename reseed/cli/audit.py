@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from reseed.artifacts.splits import SPLITS
 from reseed.audit.checks import FAIL, Check
-from reseed.audit.code import diff_lines
+from reseed.audit.code import diff_lines, printable
 from reseed.audit.conclusions import conclusions
 from reseed.audit.exports.crate import require_crate_target
 from reseed.audit.exports.write import write_exports
@@ -139,7 +139,8 @@ def _lines(report: Mapping[str, Any]) -> list[str]:
     lines += ["", *_statement(report["statement"])]
     lines += ["", *_frame(report["frame"])] if "frame" in report else []
     lines += [f"exported {what}" for what in report.get("exported", [])]
-    return [*lines, "", *report["conclusions"], "", report["verdict"]]
+    lines += ["", *report["conclusions"], "", report["verdict"]]
+    return [printable(part) for line in lines for part in line.split("\n")]
 
 
 def _statement(statement: dict[str, Any]) -> list[str]:

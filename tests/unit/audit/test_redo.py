@@ -1,6 +1,7 @@
 """Stages in processes of their own: what they see, what they report, and what is compared."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def code(tmp_path: Path) -> Code:
 def run(code: Code, tmp_path: Path, *stages: str, foreign: Foreign | None = None) -> dict[str, str]:
     place = tmp_path / "place"
     place.mkdir(exist_ok=True)
-    return run_stages(code, tmp_path / "code", [Job(stage, place) for stage in stages], foreign)
+    return run_stages(code, tmp_path / "code", [Job(stage, place) for stage in stages], 0, foreign)
 
 
 def test_each_stage_reports_how_it_ended(code: Code, tmp_path: Path) -> None:
@@ -91,10 +92,12 @@ def test_what_could_change_imports_or_is_of_the_auditor_does_not_reach_foreign_c
     assert "AUDITOR_TOKEN" not in (tmp_path / "place/seen.txt").read_text().split()
 
 
-def test_trusted_stages_are_bounded_by_the_machine(tmp_path: Path) -> None:
-    limits = trusted_limits(tmp_path)
+def test_trusted_stages_are_bounded_by_the_machine_and_by_what_is_recorded(tmp_path: Path) -> None:
+    limits = trusted_limits(tmp_path, 1000)
     assert limits.memory_bytes > 0
     assert limits.address_space is False
+    assert limits.disk_bytes == 2000 + (1 << 30)
+    assert trusted_limits(tmp_path, 1 << 60).disk_bytes < shutil.disk_usage(tmp_path).free
 
 
 def test_what_was_made_is_digested_as_dvc_does_and_no_link_is_followed(tmp_path: Path) -> None:
