@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -53,21 +54,23 @@ def _files(module: str, read: Reader) -> Iterator[tuple[str, bytes]]:
             yield path, content
 
 
-def _imports(path: str, content: bytes) -> Iterator[str]:
+@lru_cache(maxsize=4096)  # every stage loads many of the same files
+def _imports(path: str, content: bytes) -> tuple[str, ...]:
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ReseedError(f"{path}: not readable as Python: {error}") from error
     package = PurePosixPath(path).parent.parts
+    found: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else ()
             base = ".".join([*above, *([node.module] if node.module else [])])
             # `from package import module` names a module, `from module import name` does not: both are tried.
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)
+            found += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    return tuple(found)
 
 
 # DVC leaves keys of these names out of what it compares (treeverse/dvc#10296): a change of one would rerun nothing.

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from scipy.stats import mannwhitneyu
 
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX
@@ -83,6 +82,8 @@ def memorised(patches: pd.DataFrame, frames: pd.DataFrame, splits: pd.DataFrame)
     if len(test) < _FEWEST_FRAMES or len(fresh) < _FEWEST_FRAMES:
         return
     sides = [losses.loc[side.index].to_numpy() for side in (test, fresh)]
+    from scipy.stats import mannwhitneyu  # noqa: PLC0415  half a second, where there is something to compare
+
     found = float(mannwhitneyu(*sides, alternative="less").pvalue)
     means = f"mean loss {sides[0].mean():.3f} on {len(test)} test frames, {sides[1].mean():.3f} on {len(fresh)} frames "
     means += f"of the same groups that are in no split (p {found:.2g})"

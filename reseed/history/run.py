@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pandas as pd
 
@@ -18,9 +18,11 @@ from reseed.base.documents import parse_json, parse_yaml
 from reseed.base.errors import ReseedError, TableError
 from reseed.history.recorded import read_lock, read_pipeline, require_inside, require_md5
 from reseed.history.repository import HERE, MissingError, Repository, Revision, Tracked, md5_of, require_digest
-from reseed.score.paired import Answers
 from reseed.score.percent import class_key
 from reseed.score.registry import SCORES, TASKS
+
+if TYPE_CHECKING:
+    from reseed.score.paired import Answers
 
 LOCK: Final = "dvc.lock"
 RAW: Final = "data/raw"
@@ -215,8 +217,6 @@ class Run:
         """`params.yaml`."""
         return self.mapping("params.yaml")
 
-    # What git holds of a result: readable without data or cache.
-
     @cached_property
     def metrics(self) -> dict[str, Any]:
         """`metrics/metrics.json`."""
@@ -251,8 +251,6 @@ class Run:
         own, others = ([run.digests.get(path) for path in _TEST_SET] for run in (self, other))
         return None not in own and own == others
 
-    # Single answers: outputs, stored in the cache.
-
     @cached_property
     def catalog(self) -> pd.DataFrame:
         """frame_id, sha256, synthetic of every frame."""
@@ -284,12 +282,14 @@ class Run:
         return tuple(entries)
 
     @cached_property
-    def answers(self) -> Answers:
+    def answers(self) -> "Answers":
         """Predictions on the test split.
 
         Raises:
             TableError: If tables are of different runs, or no test patch has a reference class.
         """
+        from reseed.score.paired import Answers  # noqa: PLC0415  scipy.stats, half a second that no audit needs
+
         patches = self._columns("data/predictions/patches.csv", ["patch_id", "frame_id", "split", "gold", "predicted"])
         frames = self._columns("data/predictions/frames.csv", ["frame_id", "split", "gold", "decision"])
         labelled = patches[(patches["split"] == TEST) & (patches["gold"] != "")].sort_values("patch_id")
