@@ -200,7 +200,12 @@ def digest_of(run: Run, path: str) -> str | None:
     """Return the md5 that DVC gives a tracked file, or a folder of tracked files; None where git has no such file."""
     if run.has(path):
         return md5_of(run.source(path))
-    inside = sorted(name for name in run.tracked if name.startswith(f"{path}/") and run.has(name))
+    inside = sorted(
+        name
+        for name in run.tracked
+        # .dvcignore leaves the READMEs of packages out of every folder that a stage depends on.
+        if name.startswith(f"{path}/") and not name.endswith("/README.md") and run.has(name)
+    )
     if not inside:
         return None
     return folder_digest({name.removeprefix(f"{path}/"): md5_of(run.source(name)) for name in inside})

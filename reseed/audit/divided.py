@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Final
 
 import pandas as pd
 
 from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.leakage import leakage_sentence
 from reseed.artifacts.patches import PATCH_INDEX
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.splits import SPLITS, SPLITS_TABLE
@@ -15,6 +17,8 @@ from reseed.audit.remarks import remarks
 from reseed.history.run import Run
 from reseed.patches.overlap import table_leaks
 from reseed.score.decisions import AUTO, best_alpha, count_patches
+
+_LEAKAGE: Final = "data/catalog/leakage.json"
 
 
 def check_leakage(run: Run) -> Check:
@@ -33,6 +37,8 @@ def check_leakage(run: Run) -> Check:
     ]
     failures += [*_groups(splits), *_torn(split_of, index, patches, decided)]
     notes = remarks(run)
+    if _LEAKAGE in run.outputs or run.has(_LEAKAGE):
+        notes.append(leakage_sentence(run.mapping(_LEAKAGE)))
     if leaks.neighbours:
         notes.append(f"{len(leaks.neighbours)} pairs of neighbours of one sequence in different splits")
     best, used = best_alpha(count_patches(patches, labels)), Fraction(repr(float(decided["alpha"].iloc[0])))
@@ -44,7 +50,7 @@ def check_leakage(run: Run) -> Check:
         )
     elif best != used:
         notes.append(f"alpha {float(used):g} was set by hand; the validation optimum is {float(best):g}")
-    return judged(failures, [], "no frame, patch or equal file in two splits; pictures not compared", notes)
+    return judged(failures, [], "no frame, patch or equal file in two splits", notes)
 
 
 def _groups(splits: pd.DataFrame) -> Iterator[str]:

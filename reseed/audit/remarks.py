@@ -11,10 +11,10 @@ from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
 from reseed.artifacts.splits import SPLITS_TABLE, TEST
-from reseed.audit.leakage import copies
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError
 from reseed.history.run import Run
+from reseed.patches.leakage import copies
 from reseed.patches.overlap import SmallView, small_view
 from reseed.patches.store import open_patches
 

@@ -31,7 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("revision", nargs="?", metavar="REV", help="git revision or DVC experiment; default: workspace")
     parser.add_argument(
-        "--claim", action="append", default=[], metavar="KEY=VALUE", help="such as patch.macro_f1=84.2; repeatable"
+        "--claim",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a score to confirm, such as patch.macro_f1=84.2; repeatable",
     )
     parser.add_argument(
         "--trusted",
@@ -41,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--diff", action="store_true", help="also print how the code of REV differs from the trusted code"
     )
-    parser.add_argument("--fetch", action="store_true", help="get objects that the cache lacks from the default remote")
+    parser.add_argument(
+        "--fetch", action="store_true", help="download files that the cache lacks from the default remote"
+    )
     parser.add_argument("--rerun", action="store_true", help="also run every stage again, training included")
     parser.add_argument(
         "--retrain", action="store_true", help="also train again from the stored labels, and compare the score"
@@ -58,14 +64,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         choices=[name for name in CHECKS if name not in OPTIONAL],
-        help="leave a check out; repeatable",
+        help="skip a check; repeatable",
     )
     parser.add_argument("--files", type=Path, metavar="OUT.csv", help="write every frame of train, val and test here")
     parser.add_argument("--crate", type=Path, metavar="DIR", help="write a Workflow Run RO-Crate to this new folder")
     parser.add_argument(
         "--statement", type=Path, metavar="OUT.json", help="write an in-toto statement (SLSA provenance)"
     )
-    parser.add_argument("--frame", metavar="ID", help="also tell what this frame did to the score")
+    parser.add_argument("--frame", metavar="ID", help="also show how this frame changes the score")
     add_json(parser)
 
 

@@ -33,7 +33,7 @@ from reseed.params.aggregate import AggregateParams
 from reseed.params.load import load_section
 from reseed.params.predict import PredictParams
 from reseed.params.split import SplitParams
-from reseed.params.train import TrainParams
+from reseed.params.train import TrainParams, load_train_params
 from reseed.patches.splits import hold_out_each, label_weights
 from reseed.reports.page import aligned, interval_text, percent_text
 from reseed.score.percent import NOT_AVAILABLE, score_csv
@@ -46,9 +46,11 @@ _GROUPS: Final = ("site", "sequence")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--group", choices=_GROUPS, default="site", help="what is held out in turn; default: site")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to write; default: runs/crossval-<group>")
-    parser.add_argument("--params", type=Path, default=Path("params.yaml"), metavar="FILE", help="default: params.yaml")
+    parser.add_argument("--group", choices=_GROUPS, default="site", help="what is left out in turn; default: site")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="folder to write; default: runs/crossval-<group>")
+    parser.add_argument(
+        "--params", type=Path, default=Path("params.yaml"), metavar="FILE", help="parameter file; default: params.yaml"
+    )
     add_bootstrap(parser)
     add_json(parser)
 
@@ -57,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     """Train and predict once for each group, then write table, figure and predictions and print the scores."""
     split = load_section(args.params, "split", SplitParams)
     params = FoldParams(
-        load_section(args.params, "train", TrainParams),
+        load_train_params(args.params, TrainParams),
         load_section(args.params, "predict", PredictParams),
         load_section(args.params, "aggregate", AggregateParams),
     )

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("models"),
         metavar="FOLDER",
-        help="with model.pt and model.json; default: models",
+        help="model folder with model.pt and model.json; default: models",
     )
     parser.add_argument(
         "--alpha", metavar="A", help="threshold of the decision; default: the one in metrics/metrics.json beside FOLDER"

@@ -26,10 +26,16 @@ _NOT_ASKED: Final = "not asked for (--derive)"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--base", required=True, metavar="REV", help="git revision or DVC experiment to compare with")
-    parser.add_argument("--head", metavar="REV", help="likewise, what is proposed; default: the workspace")
-    parser.add_argument("--out", type=Path, metavar="FILE.md", help="write the page here; default, and -: print it")
-    parser.add_argument("--figures", type=Path, metavar="DIR", help="also write pictures here, shown on the page")
-    parser.add_argument("--derive", action="store_true", help="also do check re-derive of the audit (slower)")
+    parser.add_argument(
+        "--head", metavar="REV", help="git revision or DVC experiment that is proposed; default: the workspace"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE.md", help="file to write; without it, or with -, the page is printed"
+    )
+    parser.add_argument(
+        "--figures", type=Path, metavar="DIR", help="also write figures to this folder and show them on the page"
+    )
+    parser.add_argument("--derive", action="store_true", help="also run the re-derive check of the audit (slower)")
     add_bootstrap(parser)
 
 

@@ -20,7 +20,11 @@ _FIGURES: Final = Path("plots/figures")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "folder", nargs="?", default=".", type=Path, help="where the run lies, such as runs/reefscan; default: here"
+        "folder",
+        nargs="?",
+        default=".",
+        type=Path,
+        help="folder of the run, such as runs/reefscan; default: the current folder",
     )
     add_json(parser)
 
