@@ -24,12 +24,14 @@ install: $(VENV)/.installed
 ifeq ($(PARAMS),params.yaml)
 repro: $(VENV)/.installed
 	python -m reseed check
+	python .ci/unlock
 	dvc repro
 	python -m reseed scores
 else
 repro: $(VENV)/.installed
 	python -m reseed check --params "$(PARAMS)"
 	sh .ci/profile "$(PARAMS)" "$(RUN)"
+	python .ci/unlock "$(RUN)"
 	cd "$(RUN)" && DVC_ROOT="$(CURDIR)" dvc repro
 	cd "$(RUN)" && python -m reseed scores
 endif

@@ -29,6 +29,8 @@ WHOLE: Final = ("reseed/base", "reseed/network", "reseed/engines", "reseed/score
 WHOLE_FOR: Final = {"evaluate": ("reseed/figures",)}
 # Stages that read a part of a section only: another learning rate does not bring the start weights anew.
 PARTS: Final = {"pretrained": ("train.backbone", "train.weights")}
+# What reads a section, and which one where it is always the same.
+_LOADERS: Final = {"load_section": "", "load_train_params": "train"}
 _WIDTH: Final = 120
 
 
@@ -54,12 +56,12 @@ def params(stage: str, root: Path = ROOT) -> list[str]:
     """Return the parameters that a stage reads: every key of each section that it loads, in the order of its model."""
     found: dict[str, None] = dict.fromkeys(PARTS.get(stage, ()))
     for node in ast.walk(ast.parse((root / f"stages/{stage}.py").read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "load_section":
-            section, model = node.args[1:]
-            assert isinstance(section, ast.Constant)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _LOADERS:
+            model = node.args[-1]
             assert isinstance(model, ast.Name)
-            fields = getattr(importlib.import_module(f"reseed.params.{section.value}"), model.id).model_fields
-            found |= dict.fromkeys(f"{section.value}.{key}" for key in fields)
+            section = _LOADERS[node.func.id] or ast.literal_eval(node.args[1])
+            fields = getattr(importlib.import_module(f"reseed.params.{section}"), model.id).model_fields
+            found |= dict.fromkeys(f"{section}.{key}" for key in fields)
     assert found, f"stages/{stage}.py calls load_section for no section"
     return list(found)
 

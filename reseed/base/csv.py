@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from reseed.base.cells import unguard
 from reseed.base.errors import TableError
+from reseed.base.files import read_regular
 
 _DELIMITERS: Final = (",", ";", "\t")
 _BOMS: Final = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
@@ -68,7 +70,7 @@ def read_text_table(path: Path, where: str) -> TextTable:
     """
     lines = [
         (number, cells)
-        for number, cells in _cells(_decode(path.read_bytes(), where), where)
+        for number, cells in _cells(_decode(read_regular(path), where), where)
         if any(cell.strip() for cell in cells)
     ]
     if not lines:
@@ -81,7 +83,7 @@ def read_text_table(path: Path, where: str) -> TextTable:
     for number, cells in lines[1:]:
         if len(cells) != len(columns):
             raise TableError(f"{where} line {number}: {len(cells)} cells, the header has {len(columns)}")
-        named = {name: cell.strip() for name, cell in zip(columns, cells, strict=True) if name}
+        named = {name: unguard(cell.strip()) for name, cell in zip(columns, cells, strict=True) if name}
         rows.append(Row(f"{where} line {number}", named))
     return TextTable(where, tuple(filter(None, columns)), tuple(rows))
 

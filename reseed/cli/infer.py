@@ -13,12 +13,12 @@ from reseed.base.parallel import usable_cores
 from reseed.engines.engine import AUTO, ENGINES, Engine, open_engine
 from reseed.infer.deciding import Rule
 from reseed.infer.frame_list import FrameList, common_root, find_frames
+from reseed.infer.frames import ListSource, Source, WatchedFolders
 from reseed.infer.geotags import Logs
 from reseed.infer.map.page import RENDERED_NOTICE, read_leaflet
 from reseed.infer.outcome import GoldLabels, Outcome, frames_text, read_gold, write_outcome
 from reseed.infer.run_folder import RunIdentity, enter, locked, note_training
 from reseed.infer.running import Progress, decide_all
-from reseed.infer.sources import ListSource, Source, WatchedFolders
 from reseed.infer.tables import BAD_FILE, MAP_FILE, SKIPPED_FILE, take_up
 from reseed.patches.resize import RESIZE_RULE
 from reseed.score.alpha import exact, parse_alpha
@@ -118,12 +118,15 @@ def run(args: argparse.Namespace) -> int:
             trained_on_rendered=rendered,
         )
     ignored = 0 if listed is None else listed.ignored
-    unfinished = source.unfinished if isinstance(source, WatchedFolders) else 0
-    sys.stdout.write("\n".join(_report(args, rule, progress, outcome, logs, ignored, len(done), unfinished)) + "\n")
+    unfinished, closed = (source.unfinished, source.closed) if isinstance(source, WatchedFolders) else (0, ())
+    closed = closed if listed is None else listed.closed
+    lines = _report(args, rule, progress, outcome, logs, ignored, len(done), unfinished)
+    lines += [f"folder left out: {folder}" for folder in closed]
+    sys.stdout.write("\n".join(lines) + "\n")
     if progress.stopped and not args.watch:
         sys.stdout.write("stopped before the last frame; the same command goes on\n")
         return EXIT_INTERRUPTED
-    return EXIT_UNUSABLE if outcome.unusable else 0
+    return EXIT_UNUSABLE if outcome.unusable or closed else 0
 
 
 def _require_fitting(args: argparse.Namespace) -> None:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from reseed.artifacts.splits import TEST
 from reseed.artifacts.table import Table
+from reseed.base.cells import unguard
 from reseed.base.classes import CLASSES
 from reseed.base.documents import parse_json, parse_yaml
 from reseed.base.errors import ReseedError, TableError
@@ -248,6 +249,7 @@ class Run:
         """Test rows of `metrics/by_site.csv`, percent, NaN where there is no score."""
         content = self.read("metrics/by_site.csv")
         sites = pd.read_csv(io.BytesIO(content), dtype={"site": str}, keep_default_na=False)
+        sites["site"] = sites["site"].map(unguard)
         scores = [name for name in sites.columns if name not in {"split", "site"}]
         sites[scores] = sites[scores].apply(pd.to_numeric, errors="coerce")
         return sites[sites["split"] == TEST].reset_index(drop=True)
@@ -412,7 +414,7 @@ def read_columns(content: bytes, columns: Sequence[str], where: str) -> pd.DataF
     missing = [name for name in columns if name not in df.columns]
     if missing:
         raise TableError(f"{where}: no column {', '.join(missing)}; found: {', '.join(df.columns)}")
-    return df[list(columns)]
+    return df[list(columns)].map(unguard)
 
 
 def _require_known(found: Sequence[Any]) -> None:

@@ -52,11 +52,13 @@ class FrameList:
         root: Folder that the names of frames start from.
         frames: By capture name, then by path; none twice.
         ignored: Files in the folders that are no image by their name, and not what a recorder writes beside the images.
+        closed: Folders that cannot be read, each with the reason.
     """
 
     root: Path
     frames: tuple[Frame, ...]
     ignored: int
+    closed: tuple[str, ...] = ()
 
 
 def find_frames(given: Sequence[Path], out: Path) -> FrameList:
@@ -70,11 +72,17 @@ def find_frames(given: Sequence[Path], out: Path) -> FrameList:
         SourceError: If something is not there, cannot be read, or there is no frame at all.
     """
     paths, ignored = [], 0
+    closed: dict[str, None] = {}
     for path in given:
         if path.is_dir():
-            images, others = _images_in(path, out)
-            paths += images
-            ignored += others
+            with explained(path, "read"):
+                next(path.iterdir(), None)  # os.walk says nothing of a folder that it may not open
+            for here, names in walk_folders(path, out, closed):
+                found = [here / name for name in names if not is_system_file(name)]
+                paths += [file for file in found if is_image_name(file.name)]
+                ignored += sum(
+                    not is_image_name(file.name) and file.name.casefold() not in RECORDER_FILES for file in found
+                )
         elif path.suffix.casefold() == LIST_SUFFIX and path.is_file():
             paths += _listed(path)
         elif path.is_file():
@@ -86,7 +94,7 @@ def find_frames(given: Sequence[Path], out: Path) -> FrameList:
     for path in paths:
         frame = Frame(path, name_below(root, path))
         twin = frames.setdefault(frame.name, frame)
-        if twin.path.resolve() != path.resolve() and twin.path.name != path.name:
+        if (twin.path.parent.resolve(), twin.path.name) != (path.parent.resolve(), path.name):
             raise SourceError(
                 f"{path.name!r} and {twin.path.name!r} would both be called {frame.name} in the tables; "
                 "rename one of them"
@@ -96,7 +104,7 @@ def find_frames(given: Sequence[Path], out: Path) -> FrameList:
             f"{', '.join(map(str, given))}: no frame there (other files: {ignored}); "
             f"read are {', '.join(IMAGE_SUFFIXES)}"
         )
-    return FrameList(root, tuple(sorted(frames.values(), key=lambda frame: frame.order)), ignored)
+    return FrameList(root, tuple(sorted(frames.values(), key=lambda frame: frame.order)), ignored, tuple(closed))
 
 
 def common_root(given: Sequence[Path]) -> Path:
@@ -112,16 +120,25 @@ def name_below(root: Path, path: Path) -> str:
     """Return the name of the frame at `path`; the folder it lies in may be reached through a link."""
     resolved = path.parent.resolve() / path.name
     name = Path(os.path.relpath(resolved, root)).as_posix()
+    return _printable(name)
+
+
+def _printable(name: str) -> str:
     return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), name)
 
 
-def walk_folders(folder: Path, out: Path) -> Iterator[tuple[Path, list[str]]]:
+def walk_folders(folder: Path, out: Path, closed: dict[str, None]) -> Iterator[tuple[Path, list[str]]]:
     """Yield every folder from `folder` downwards with the names of its files.
 
-    Hidden folders, those that operating systems leave behind, and that of the results, `out`, are passed over.
+    Hidden folders, those that operating systems leave behind, and that of the results, `out`, are passed over. Those
+    that cannot be read are added to `closed`, each with the reason.
     """
     skipped = out.resolve()
-    for parent, folders, names in os.walk(folder):
+
+    def note(error: OSError) -> None:
+        closed[_printable(f"{error.filename}: {error.strerror}")] = None
+
+    for parent, folders, names in os.walk(folder, onerror=note):
         here = Path(parent)
         folders[:] = [name for name in folders if not _is_hidden(name) and (here / name).resolve() != skipped]
         yield here, names
@@ -141,15 +158,6 @@ def _is_hidden(folder: str) -> bool:
     return is_system_file(f"{folder}/x")
 
 
-def _images_in(folder: Path, out: Path) -> tuple[list[Path], int]:
-    with explained(folder, "read"):
-        next(folder.iterdir(), None)  # os.walk says nothing of a folder that it may not open
-    found = [here / name for here, names in walk_folders(folder, out) for name in names if not is_system_file(name)]
-    images = [path for path in found if is_image_name(path.name)]
-    others = [path for path in found if not is_image_name(path.name) and path.name.casefold() not in RECORDER_FILES]
-    return images, len(others)
-
-
 def _folders_of(path: Path) -> list[Path]:
     if path.is_dir():
         return [path]
@@ -164,7 +172,8 @@ def _listed(path: Path) -> list[Path]:
         raise SourceError(f"{path}: not readable as a list of frames: {error}") from error
     named = [(number, line.strip()) for number, line in enumerate(lines, 1)]
     wanted = [(number, path.parent / line) for number, line in named if line and not line.startswith("#")]
-    lost = [f"line {number}: {found}" for number, found in wanted if not found.is_file()]
+    # A link to itself or a pipe is there, and becomes one frame that cannot be used.
+    lost = [f"line {number}: {found}" for number, found in wanted if not os.path.lexists(found) or found.is_dir()]
     if lost:
         raise SourceError(
             f"{path}: {len(lost)} of {len(wanted)} files are not there: {'; '.join(lost[:_SHOWN])}; "

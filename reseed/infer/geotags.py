@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from reseed.base.errors import ImageError, TableError
+from reseed.base.errors import TableError
 from reseed.base.files import write_text
 from reseed.infer.frame_list import LOG_FILE, Frame, sequence_of
 from reseed.infer.line_file import writing
 from reseed.infer.tables import FrameRow
-from reseed.sources.inventory import HEAD_BYTES, JPEG, sniff_format
 from reseed.survey.geotag import Facts, Geotag, distance_m, merge, read_exif
 from reseed.survey.photo_log import PhotoLog, read_photo_log
 
@@ -36,22 +35,9 @@ class Exif:
     synthetic: bool
 
 
-def read_exif_of(path: Path) -> Exif:
-    """Read the EXIF block of an image file without reading the whole of a JPEG.
-
-    Raises:
-        ImageError: `unreadable` if the operating system refuses.
-    """
-    try:
-        with path.open("rb") as reader:
-            data = reader.read(_EXIF_BYTES)
-            facts = read_exif(data)
-            if sniff_format(data[:HEAD_BYTES]) != JPEG or "exif_unreadable" in facts.problems:
-                data += reader.read()
-                facts = read_exif(data)
-    except OSError as error:
-        raise ImageError("unreadable", error.strerror or str(error)) from error
-    return Exif(facts, _RENDERED in data[:_EXIF_BYTES])
+def exif_in(data: bytes) -> Exif:
+    """Return what the content of an image file says of the frame."""
+    return Exif(read_exif(data), _RENDERED in data[:_EXIF_BYTES])
 
 
 class Logs:

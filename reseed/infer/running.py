@@ -18,9 +18,9 @@ from tqdm import tqdm
 
 from reseed.base.errors import ImageError
 from reseed.infer.deciding import Decided, Rule, Unusable, decide, decision_row, patch_rows, thumbnail_row
+from reseed.infer.frames import POLL_S, Source
 from reseed.infer.geotags import Logs
 from reseed.infer.line_file import LineFile, writing
-from reseed.infer.sources import POLL_S, Source
 from reseed.infer.tables import (
     BAD_COLUMNS,
     BAD_FILE,

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from reseed.base.errors import ImageError
+from reseed.base.files import read_regular
 from reseed.sources.inventory import HEAD_BYTES, JPEG, PNG, READABLE, TIFF, sniff_format
 
 # Recorded with every packed patch and every model, so that a change of these rules is noticed.
@@ -39,11 +40,11 @@ DECODE_RULE: Final = (
 REASONS: Final = {
     "empty_file": "zero bytes long",
     "all_nul": "nothing but NUL bytes: the recorder lost power, or the copy failed",
-    "unreadable": "the operating system does not let it be read",
+    "unreadable": "the operating system does not let it be read, or it is no regular file, or above 1 GiB",
     "not_an_image": "the content is no image of any known format",
     "unsupported_format": "an image, but of a format that is not read: save it as JPEG, PNG, BMP or TIFF",
     "unsupported_mode": "pixel values without a known range, such as floating point",
-    "too_many_pixels": "declares more pixels than catalog.max_pixels; not decoded",
+    "too_many_pixels": "declares more pixels than catalog.max_pixels, or gives more as patches; not used",
     "truncated": "ends before the picture does",
     "corrupt": "damaged inside",
 }
@@ -111,12 +112,14 @@ def read_image_file(path: Path) -> bytes:
     """Return the content of an image file.
 
     Raises:
-        ImageError: `unreadable` if the operating system refuses.
+        ImageError: `unreadable` if the operating system refuses, or if it is no regular file or larger than memory.
     """
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except OSError as error:
         raise ImageError("unreadable", error.strerror or str(error)) from error
+    except MemoryError as error:
+        raise ImageError("unreadable", "larger than the memory that is free") from error
 
 
 def decode_bytes(data: bytes, max_pixels: int) -> NDArray[np.uint8]:
@@ -182,8 +185,8 @@ def _decode_jpeg(data: bytes, max_pixels: int, need: Need) -> Decoded:
             pixels = np.array(image.convert("RGB"))
         else:
             pixels = np.asarray(simplejpeg.decode_jpeg(data, colorspace="RGB", strict=True, **least), dtype=np.uint8)
-    except ValueError as error:
-        detail = str(error)
+    except (ValueError, RuntimeError, MemoryError) as error:
+        detail = str(error) or type(error).__name__
         bare = _without_padding(data)
         if _PADDED in detail and len(bare) < len(data):
             return _decode_jpeg(bare, max_pixels, need)
@@ -216,11 +219,14 @@ def _decode_other(data: bytes, kind: str, max_pixels: int) -> NDArray[np.uint8]:
             turned = image.getexif().get(_ORIENTATION_TAG, 1) if kind == TIFF else 1
             image.load()
             return _to_rgb(image, _TURN_BACK.get(turned))
-    except (OSError, SyntaxError, ValueError, EOFError, struct.error, TypeError, IndexError, zlib.error) as error:
+    except ImageError:
+        raise
+    except Exception as error:  # Pillow raises nearly anything on a hostile file, also for want of memory
         if isinstance(error, UnidentifiedImageError):
             raise ImageError("corrupt", f"the header of this {kind} file does not hold together") from error
         early = "truncated" in str(error).casefold() or isinstance(error, EOFError)
-        raise ImageError("truncated" if early else "corrupt", f"{kind}: {error}") from error
+        detail = f"{kind}: {error}" if str(error) else f"{kind}: {type(error).__name__}"
+        raise ImageError("truncated" if early else "corrupt", detail) from error
 
 
 def _to_rgb(image: Image.Image, turn_back: Image.Transpose | None) -> NDArray[np.uint8]:

@@ -84,6 +84,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     copy, here = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("run")
     for name in ("reseed", "stages", "tests"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "dvc.yaml", copy)
     registry = copy / "reseed/score/registry.py"
     text = registry.read_text(encoding="utf-8")
     assert "ENTRIES: Final = (\n" in text
