@@ -37,7 +37,9 @@ _TEST_SET: Final = (
     "data/patches/labels.csv",
 )
 _DIGEST: Final = re.compile(r"[0-9a-f]{32}(\.dir)?")
-_REMEDY: Final = "run `dvc push` where it was made and try again, or make it anew: check the revision out, `dvc repro`"
+_REMEDY: Final = (
+    "run `dvc push` where it was made and try again, or make it again: check the revision out and run `dvc repro`"
+)
 
 
 class Run:
@@ -438,9 +440,7 @@ def _require_inside(path: str, where: str) -> None:
     parts = PurePosixPath(path).parts
     odd = path.startswith(("/", "~")) or "\\" in path or ":" in path.split("/", maxsplit=1)[0] or not path.isprintable()
     if odd or ".." in parts or not parts or parts[0] in {".git", ".dvc"} or ".git" in parts:
-        raise ReseedError(
-            f"{where}: the path {path!r} does not lie inside the project; nothing is read or written there"
-        )
+        raise ReseedError(f"{where}: the path {path!r} is outside the project; nothing is read or written there")
 
 
 def _require_digest_form(digest: str, what: str) -> None:

@@ -59,7 +59,7 @@ def read_coralnet(inventory: Inventory, images: Images, params: CatalogParams) -
     frames = FrameFinder(sizes, images.quarantined)
     tables = annotation_tables(inventory)
     if not tables:
-        raise TableError(f"{inventory.source}: no {ANNOTATIONS}; a CoralNet export is images and that file beside them")
+        raise TableError(f"{inventory.source}: no {ANNOTATIONS}; a CoralNet export has that file beside the images")
     maps = {path: _map_beside(inventory, path, params) for path, _ in tables}
     points, counts = _points(tables, maps, frames)
     rectangles, settled = _rectangles(points, sizes, _annotator(points), params)
