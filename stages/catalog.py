@@ -11,6 +11,7 @@ from reseed.figures.contact_sheet import survey_sheet
 from reseed.figures.style import png_bytes
 from reseed.params.catalog import CatalogParams
 from reseed.params.load import load_section
+from reseed.sources.stored import require_stored
 from reseed.survey.catalog import build_catalog, summary
 from stages.runner import run_stage, wants_pictures
 
@@ -19,7 +20,9 @@ def main(argv: list[str] | None = None) -> None:
     """Decode every image once, read every table, and write what is there."""
     pictures_wanted = wants_pictures(__doc__, argv)
     params = load_section(Path("params.yaml"), "catalog", CatalogParams)
-    catalog = build_catalog(read_raw(Path("data/raw.json")), Path("data/raw"), params)
+    sources = read_raw(Path("data/raw.json"))
+    require_stored(sources)
+    catalog = build_catalog(sources, Path("data/raw"), params)
     out = Path("data/catalog")
     FRAMES.write(catalog.frames, out / "frames.csv")
     PIECES.write(catalog.pieces, out / "pieces.csv")
@@ -31,6 +34,8 @@ def main(argv: list[str] | None = None) -> None:
         sheet = survey_sheet(catalog.frames, catalog.pieces, Path("data/raw"))
         write_bytes(Path("plots/contact_sheet.png"), png_bytes(sheet))
     sys.stdout.write(summary(catalog.counts))
+    for remark in catalog.remarks:
+        sys.stderr.write(f"catalog: {remark}\n")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from pathlib import Path
 from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
 from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.leakage import read_leakage
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.raw import read_raw
@@ -56,7 +57,8 @@ def read_evidence(settings: EvaluateParams) -> Evidence:
         BASELINE_PREDICTIONS.read(PREDICTIONS / "baselines.csv"),
         read_json(PREDICTIONS / "calibration.json"),
     )
-    context = Context(settings, *tables, answers, *labels, calibration)
+    leakage = read_leakage(DATA / "catalog/leakage.json")
+    context = Context(settings, *tables, answers, *labels, calibration, leakage)
     catalog, sources = FRAMES.read(DATA / "catalog/frames.csv"), read_raw(DATA / "raw.json")
     patches, frames = (
         PATCH_PREDICTIONS.read(PREDICTIONS / "patches.csv"),

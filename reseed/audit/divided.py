@@ -9,6 +9,7 @@ import pandas as pd
 
 from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.leakage import leakage_sentence
 from reseed.artifacts.patches import PATCH_INDEX
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.splits import SPLITS, SPLITS_TABLE, TEST
@@ -17,6 +18,7 @@ from reseed.history.run import Run
 from reseed.patches.overlap import table_leaks
 from reseed.score.decisions import AUTO, best_alpha, count_patches
 
+_LEAKAGE: Final = "data/catalog/leakage.json"
 _SHOWN: Final = 3
 
 
@@ -36,6 +38,8 @@ def check_leakage(run: Run) -> Check:
     ]
     failures += [*_groups(splits), *_torn(split_of, index, patches, decided)]
     notes = list(_repeated(frames, split_of))
+    if run.has(_LEAKAGE):
+        notes.append(leakage_sentence(run.mapping(_LEAKAGE)))
     if leaks.neighbours:
         notes.append(f"{len(leaks.neighbours)} pairs of neighbours of one sequence in different splits")
     best, used = best_alpha(count_patches(patches, labels)), Fraction(repr(float(decided["alpha"].iloc[0])))
@@ -47,7 +51,7 @@ def check_leakage(run: Run) -> Check:
         )
     elif best != used:
         notes.append(f"alpha {float(used):g} was set by hand; the validation optimum is {float(best):g}")
-    return judged(failures, [], "no frame, patch or equal file in two splits; pictures not compared", notes)
+    return judged(failures, [], "no frame, patch or equal file in two splits", notes)
 
 
 def _repeated(frames: pd.DataFrame, split_of: dict[str, str]) -> Iterator[str]:

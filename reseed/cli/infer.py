@@ -236,7 +236,7 @@ def _report(
         lines.append(f"{frames_text(outcome.unplaced)} without a position: in the tables, not on the map")
     if ignored:
         lines.append(f"ignored: {ignored} file{'' if ignored == 1 else 's'} of other kinds")
-    lines += [f"log not used: {reason}" for reason in logs.broken.values()]
+    lines += [f"log not used: {reason}" for reason in logs.remarks()]
     if outcome.thumbnails_every > 1:
         lines.append(f"map with thumbnails of one frame in {outcome.thumbnails_every}")
     return [*lines, f"map: {args.out / MAP_FILE}"]

@@ -103,6 +103,7 @@ def pull_request(
         "data": None if found is None else found["data"],
         "inputs": [] if old is None else _inputs(old, new),
         "code": changed_code(repository, base, head),
+        "leakage": (new.details.get("leakage") or {}).get("in_words", ""),
         "passed": all(check.status != FAIL for check in checks.values()),
         "checks": [{"check": name, **asdict(check)} for name, check in checks.items()],
         "base_checks": [{"check": name, **asdict(check)} for name, check in (base_checks or {}).items()],

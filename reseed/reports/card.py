@@ -84,6 +84,7 @@ def card_page(card: Card) -> str:
             for task in TASKS
             if isinstance(found := record.details[task][TEST].get("intervals"), str)
         ],
+        leakage=(record.details.get("leakage") or {}).get("in_words", ""),
         frames_scored=record.metrics[FRAME]["n"] > 0,
         notes=[str(note) for note in notes],
     )

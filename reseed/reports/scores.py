@@ -40,6 +40,7 @@ def scores_page(metrics: Mapping[str, Any], details: Mapping[str, Any], figures:
         ],
         sources=details["data"]["sources"],
         data=metrics["data"],
+        leakage=(details.get("leakage") or {}).get("in_words", ""),
         figures=str(figures),
         details=str(details_file),
     )

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from reseed.artifacts.annotations import WEAK
+from reseed.artifacts.leakage import leakage_sentence
 from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.base.classes import CLASSES, DEPLOY
 from reseed.score.agreement import human_ceiling
@@ -168,6 +169,11 @@ def data_details(evidence: Evidence) -> dict[str, Any]:
     }
 
 
+def leakage_details(evidence: Evidence) -> dict[str, Any]:
+    """Say what frames at the borders of splits have in common: shared seafloor inflates every score."""
+    return {"in_words": leakage_sentence(evidence.context.leakage), **evidence.context.leakage}
+
+
 # One line per family of scores.
 DETAILS: Final[Mapping[str, Callable[[Evidence], Any]]] = {
     "patch": patch_details,
@@ -179,6 +185,7 @@ DETAILS: Final[Mapping[str, Callable[[Evidence], Any]]] = {
     "calibration": calibration_details,
     "coral_cover": coral_details,
     "data": data_details,
+    "leakage": leakage_details,
 }
 
 

@@ -37,6 +37,7 @@ class Context:
         patch_labels: Table PATCH_LABELS, every annotator.
         frame_labels: Table FRAME_LABELS, every annotator.
         calibration: Content of `calibration.json`.
+        leakage: Content of `leakage.json`: what frames of different splits have in common.
     """
 
     settings: EvaluateParams
@@ -46,6 +47,7 @@ class Context:
     patch_labels: pd.DataFrame
     frame_labels: pd.DataFrame
     calibration: dict[str, Any]
+    leakage: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
