@@ -39,7 +39,9 @@ _TEST_SET: Final = (
     "data/patches/index.csv",
     "data/patches/labels.csv",
 )
-_REMEDY: Final = "run `dvc push` where it was made and try again, or make it anew: check the revision out, `dvc repro`"
+_REMEDY: Final = (
+    "run `dvc push` where it was made and try again, or make it again: check the revision out and run `dvc repro`"
+)
 
 
 class Run:
