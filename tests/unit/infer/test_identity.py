@@ -61,6 +61,15 @@ def test_a_row_of_a_log_is_of_the_frame_that_it_names(
     assert all(f"{told} frame(s) of a name that several folders have" in line for line in logs.remarks())
 
 
+@pytest.mark.parametrize("folder", ["100GOPRO", "101GOPRO", "102GOPRO"])
+def test_a_log_of_all_folders_inside_the_only_folder_of_a_run(tmp_path: Path, folder: str) -> None:
+    (frame,) = frames_in(tmp_path / folder, "G1.JPG")
+    log = "filename_string,latitude,longitude\n100GOPRO/G1.JPG,-10,143.5\n101GOPRO/G1.JPG,-11,143.5\n"
+    (tmp_path / folder / "photo_log.csv").write_text(log)
+    latitude = Logs(tmp_path / folder, growing=False).geotag(frame, NO_EXIF).latitude_deg
+    assert {"100GOPRO": -10.0, "101GOPRO": -11.0}.get(folder) == (latitude if latitude == latitude else None)  # noqa: PLR0124
+
+
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
 @pytest.mark.parametrize("written", ["Récif_1.jpg", "tow/Récif_1.jpg", r"D:\survey\tow\Récif_1.jpg"])
 def test_a_reference_is_found_in_either_unicode_form(tmp_path: Path, form: str, written: str) -> None:
