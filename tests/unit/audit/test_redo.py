@@ -147,3 +147,21 @@ def test_every_output_of_either_side_is_compared(tmp_path: Path) -> None:
 def test_a_claim_may_lie_above_another_training_by_the_spread_of_two(claimed: float, again: float, status: str) -> None:
     assert compare_scores(claimed, again).status == status
     assert f"{claimed:.2f}" in compare_scores(claimed, again).reason
+
+
+def test_the_spread_of_recorded_trainings_is_taken_where_there_is_one() -> None:
+    # 80, 82, 84: sd 2; t(2) at 97.5 % is 4.3027; half-width for a difference 4.3027 * 2 * sqrt(2) = 12.17.
+    assert "lie up to 12 apart (by 3 trainings, 2 of them claims of the run)" in compare_scores(90, 80, [82, 84]).reason
+    assert compare_scores(92.1, 80, [82, 84]).status == "PASS"
+    assert compare_scores(92.2, 80, [82, 84]).status == "FAIL"
+    assert "lie up to 5 apart (no spread is recorded" in compare_scores(90, 80, [82]).reason
+
+
+def test_stages_run_after_those_whose_outputs_they_read() -> None:
+    stages = {
+        "evaluate": {"deps": ["b", "stages/evaluate.py"], "outs": ["c"]},
+        "train": {"deps": ["a"], "outs": [{"b": {"desc": "x"}}]},
+        "pull": {"outs": ["a"]},
+    }
+    code = Code("x", {"dvc.yaml": json.dumps({"stages": stages}).encode()})
+    assert code.order() == ["pull", "train", "evaluate"]
