@@ -2,10 +2,14 @@
 
 import json
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from reseed.audit import stage_process
 from reseed.audit.redo import Foreign, Job, compared, made_digest, run_stages, trusted_limits
 from reseed.audit.rerun import compare_scores
 from reseed.audit.sandbox import Limits
@@ -64,6 +68,24 @@ def test_each_stage_reports_how_it_ended(code: Code, tmp_path: Path) -> None:
         "leaving": "ended with 3",
     }
     assert (tmp_path / "place/made.txt").read_text() == "[]"
+
+
+def test_a_stage_ends_when_its_audit_is_killed(code: Code, tmp_path: Path) -> None:
+    (tmp_path / "code/stages/slow.py").write_text(
+        "import time\nfrom pathlib import Path\ndef main(argv):\n    Path('started').touch()\n    time.sleep(4)\n"
+        "    Path('late').touch()\n"
+    )
+    place = tmp_path / "place"
+    place.mkdir()
+    jobs = json.dumps([["slow", str(place), []]])
+    command = [sys.executable, "-I", stage_process.__file__, str(tmp_path / "code"), jobs]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    while not (place / "started").exists():
+        time.sleep(0.05)
+    assert process.stdin is not None
+    process.stdin.close()  # as the system does when whoever holds it dies
+    assert process.wait(3) == 1
+    assert not (place / "late").exists()
 
 
 def test_pictures_are_left_out_where_the_stage_can(code: Code, tmp_path: Path) -> None:
