@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pandas as pd
 
+from reseed.artifacts.raw import label_notices
 from reseed.artifacts.splits import TEST
 from reseed.artifacts.table import Table
 from reseed.base.cells import unguard
@@ -38,7 +39,9 @@ _TEST_SET: Final = (
     "data/patches/index.csv",
     "data/patches/labels.csv",
 )
-_REMEDY: Final = "run `dvc push` where it was made and try again, or make it anew: check the revision out, `dvc repro`"
+_REMEDY: Final = (
+    "run `dvc push` where it was made and try again, or make it again: check the revision out and run `dvc repro`"
+)
 
 
 class Run:
@@ -239,9 +242,9 @@ class Run:
         return sites[sites["split"] == TEST].reset_index(drop=True)
 
     @property
-    def weak(self) -> bool:
-        """Whether test patches inherited the label of their frame."""
-        return bool(self.details["patch"][TEST].get("labels") == "weak")
+    def label_notices(self) -> list[str]:
+        """What every score must say of the labels: those of test patches are inherited, or some are of a machine."""
+        return label_notices(self.details["patch"][TEST].get("labels"))
 
     @property
     def scores_synthetic(self) -> bool:
