@@ -7,7 +7,7 @@ start of a cell, and in some countries a semicolon starts a cell too. The apostr
 
 import re
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 # Also in their full-width forms, which some spreadsheets read as the same characters.
 _STARTS: Final = "=+\\-@\t\r\uff1d\uff0b\uff0d\uff20"
@@ -31,7 +31,7 @@ def unguard(text: str) -> str:
     return _changed(_WRITTEN, r"\1\2", text)
 
 
-def guard_all(values: Iterable[object]) -> list[object]:
+def guard_all(values: Iterable[object]) -> list[Any]:
     """Return a column as it is written: `guard` of what is text."""
     return [guard(value) if isinstance(value, str) else value for value in values]
 
