@@ -1,10 +1,11 @@
-"""Stage evaluate: how good is it, and how sure are we? Writes the scores, the tables behind the plots, the pictures."""
+"""Stage evaluate: score patches and frames, with intervals, tables and figures."""
 
 from pathlib import Path
 
 from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
 from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.leakage import read_leakage
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.raw import read_raw
@@ -16,28 +17,21 @@ from reseed.figures.style import marked, png_bytes
 from reseed.params.evaluate import EvaluateParams
 from reseed.params.load import load_section
 from reseed.patches.store import open_patches
-from reseed.score.alpha import alpha_grid, decisions_over
-from reseed.score.details import describe
-from reseed.score.evidence import Context, Evidence, gather, with_kinds
-from reseed.score.mistakes import confident_mistakes, patch_rows
+from reseed.score.details import describe, summarise
+from reseed.score.evidence import Context, Evidence, confident_mistakes, gather, patch_rows, with_kinds
 from reseed.score.percent import score_csv
 from reseed.score.plots import TABLES
-from reseed.score.summary import summarise
-from stages.runner import parse_arguments, run_stage
+from stages.runner import run_stage, wants_pictures
 
-DATA, SAID, TRAINING = Path("data"), Path("data/predictions"), Path("models/training.csv")
+DATA, PREDICTIONS, TRAINING = Path("data"), Path("data/predictions"), Path("models/training.csv")
 
 
 def main(argv: list[str] | None = None) -> None:
     """Read the predictions, score and draw them, then write."""
-    parse_arguments(__doc__, argv)
+    pictures_wanted = wants_pictures(__doc__, argv)
     evidence = read_evidence(load_section(Path("params.yaml"), "evaluate", EvaluateParams))
-    mistakes = confident_mistakes(evidence, evidence.context.settings.mistakes)
-    packed = open_patches(DATA / "patches/patches.npy")
-    pictures = packed[patch_rows(mistakes, PATCH_INDEX.read(DATA / "patches/index.csv"), len(packed))]
-    report = ReportData(evidence, mistakes, pictures, TRAINING_CURVE.read(TRAINING))
-    drawn = {name: marked(draw(report), notices(report)) for name, draw in PICTURES.items()}
-    write_folder(Path("plots/figures"), {f"{name}.png": png_bytes(figure) for name, figure in drawn.items()})
+    if pictures_wanted:
+        draw(evidence)
     write_json(Path("metrics/metrics.json"), summarise(evidence))
     write_json(Path("metrics/details.json"), describe(evidence))
     for name, table in TABLES.items():
@@ -45,15 +39,32 @@ def main(argv: list[str] | None = None) -> None:
     write_bytes(Path("plots/training.csv"), TRAINING.read_bytes())
 
 
+def draw(evidence: Evidence) -> None:
+    """Draw every figure of the report to `plots/figures`."""
+    mistakes = confident_mistakes(evidence, evidence.context.settings.mistakes)
+    packed = open_patches(DATA / "patches/patches.npy")
+    images = packed[patch_rows(mistakes, PATCH_INDEX.read(DATA / "patches/index.csv"), len(packed))]
+    report = ReportData(evidence, mistakes, images, TRAINING_CURVE.read(TRAINING))
+    drawn = {name: marked(picture(report), notices(report)) for name, picture in PICTURES.items()}
+    write_folder(Path("plots/figures"), {f"{name}.png": png_bytes(figure) for name, figure in drawn.items()})
+
+
 def read_evidence(settings: EvaluateParams) -> Evidence:
     """Read predictions and everything they are scored against."""
-    tables = (SPLITS_TABLE.read(DATA / "catalog/splits.csv"), CONDITIONS.read(SAID / "conditions.csv"))
+    tables = (SPLITS_TABLE.read(DATA / "catalog/splits.csv"), CONDITIONS.read(PREDICTIONS / "conditions.csv"))
     labels = (PATCH_LABELS.read(DATA / "patches/labels.csv"), FRAME_LABELS.read(DATA / "catalog/frame_labels.csv"))
-    answers, calibration = BASELINE_PREDICTIONS.read(SAID / "baselines.csv"), read_json(SAID / "calibration.json")
-    context = Context(settings, *tables, answers, *labels, calibration, decisions_over)
+    answers, calibration = (
+        BASELINE_PREDICTIONS.read(PREDICTIONS / "baselines.csv"),
+        read_json(PREDICTIONS / "calibration.json"),
+    )
+    leakage = read_leakage(DATA / "catalog/leakage.json")
+    context = Context(settings, *tables, answers, *labels, calibration, leakage)
     catalog, sources = FRAMES.read(DATA / "catalog/frames.csv"), read_raw(DATA / "raw.json")
-    patches, frames = PATCH_PREDICTIONS.read(SAID / "patches.csv"), FRAME_PREDICTIONS.read(SAID / "frames.csv")
-    return gather(with_kinds(patches, labels[0]), frames, catalog, sources, alpha_grid(), context)
+    patches, frames = (
+        PATCH_PREDICTIONS.read(PREDICTIONS / "patches.csv"),
+        FRAME_PREDICTIONS.read(PREDICTIONS / "frames.csv"),
+    )
+    return gather(with_kinds(patches, labels[0]), frames, catalog, sources, context)
 
 
 if __name__ == "__main__":

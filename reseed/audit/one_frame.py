@@ -9,30 +9,30 @@ from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.splits import TEST
 from reseed.base.errors import ReseedError
-from reseed.history.snapshot import Snapshot
-from reseed.score.confusion import accuracy, macro_f1
-from reseed.score.evidence import frame_confusion, labelled, patch_confusion
+from reseed.history.run import Run
+from reseed.score.evidence import item_confusion, labelled
 from reseed.score.percent import percent_if
+from reseed.score.registry import SCORES, TASKS
 
 _NEAREST: Final = 5
 
 
-def frame_effect(snapshot: Snapshot, frame_id: str) -> dict[str, Any]:
+def frame_effect(run: Run, frame_id: str) -> dict[str, Any]:
     """Return place, answers and effect of a frame, ready for JSON; scores in percent.
 
     A frame outside the test split is not scored: its effect is empty, it had one through the training or alpha.
 
     Args:
-        snapshot: The state.
+        run: The run.
         frame_id: POSIX path below data/raw, or the end of one that no other frame shares.
 
     Raises:
         ReseedError: If there is no such frame, several, or a table is not stored here.
     """
-    catalog = snapshot.table("data/catalog/frames.csv", FRAMES)
+    catalog = run.table("data/catalog/frames.csv", FRAMES)
     name = _full_name(list(catalog["frame_id"]), frame_id)
-    patches = snapshot.table("data/predictions/patches.csv", PATCH_PREDICTIONS)
-    frames = snapshot.table("data/predictions/frames.csv", FRAME_PREDICTIONS)
+    patches = run.table("data/predictions/patches.csv", PATCH_PREDICTIONS)
+    frames = run.table("data/predictions/frames.csv", FRAME_PREDICTIONS)
     place = catalog[catalog["frame_id"] == name].iloc[0]
     decided = frames[frames["frame_id"] == name]
     if decided.empty:
@@ -54,12 +54,13 @@ def frame_effect(snapshot: Snapshot, frame_id: str) -> dict[str, Any]:
 
 def _scores(patches: pd.DataFrame, frames: pd.DataFrame, name: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for task, table, count in (("patch", patches, patch_confusion), ("frame", frames, frame_confusion)):
+    for task, table in zip(TASKS, (patches, frames), strict=True):
         scored = labelled(table, TEST)
-        both = count(scored), count(scored[scored["frame_id"] != name])
-        for score, formula in (("macro_f1", macro_f1), ("accuracy", accuracy)):
-            values = [percent_if(formula(counts), int(counts.sum())) for counts in both]
-            rows.append({"score": f"{task}.{score}", "with": values[0], "without": values[1]})
+        both = [item_confusion(task, items) for items in (scored, scored[scored["frame_id"] != name])]
+        for key in ("macro_f1", "accuracy"):
+            entry = SCORES[task][key]
+            values = [percent_if(entry(counts), int(counts.sum())) for counts in both]
+            rows.append({"score": entry.full_key, "with": values[0], "without": values[1]})
     return rows
 
 

@@ -10,14 +10,16 @@ from reseed.base.errors import ReseedError
 from reseed.cli.arguments import add_bootstrap, add_json, show
 from reseed.compare.comparison import compare
 from reseed.history.repository import Repository
-from reseed.history.run_state import read_run
-from reseed.reports.comparison import comparison_lines
+from reseed.history.run import Run
+from reseed.reports.comparison import comparison_page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("revisions", nargs="*", metavar="A B", help="two git revisions or DVC experiments")
-    parser.add_argument("--a", nargs="+", default=[], metavar="REV", help="several runs of A, such as other seeds")
+    parser.add_argument(
+        "--a", nargs="+", default=[], metavar="REV", help="several runs of A, such as trainings with other seeds"
+    )
     parser.add_argument("--b", nargs="+", default=[], metavar="REV", help="several runs of B")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--md", action="store_true", help="print Markdown, for a pull request")
@@ -30,10 +32,10 @@ def run(args: argparse.Namespace) -> int:
     sides = _sides(args)
     repository = Repository(Path())
     revisions = [[repository.resolve(name) for name in side] for side in sides]
-    a, b = ([read_run(repository, revision) for revision in side] for side in revisions)
+    a, b = ([Run(repository, revision, remote="read").with_answers() for revision in side] for side in revisions)
     report = compare(repository, a, b, args.resamples, args.seed)
     if args.md:
-        sys.stdout.write("\n".join(comparison_lines(report, as_markdown=True)) + "\n")
+        sys.stdout.write(comparison_page(report, "markdown"))
     else:
         show(report, _text, as_json=args.json)
     return 0
@@ -52,4 +54,4 @@ def _sides(args: argparse.Namespace) -> tuple[list[str], list[str]]:
 
 
 def _text(report: Mapping[str, Any]) -> list[str]:
-    return comparison_lines(report, as_markdown=False)
+    return comparison_page(report, "terminal").splitlines()

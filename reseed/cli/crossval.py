@@ -13,7 +13,7 @@ from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
 from reseed.base.errors import ReseedError, TableError
-from reseed.base.files import write_bytes, write_json, write_text
+from reseed.base.files import read_json, write_bytes, write_json, write_text
 from reseed.cli.arguments import add_bootstrap, add_json, show
 from reseed.compare.crossval import (
     HELD_OUT,
@@ -25,7 +25,7 @@ from reseed.compare.crossval import (
     pooled,
     spread,
 )
-from reseed.figures.crossval import crossval_figure
+from reseed.figures.by_site import crossval_figure
 from reseed.figures.style import png_bytes
 from reseed.network.patch_set import open_images
 from reseed.network.pretrained import load_start
@@ -33,7 +33,7 @@ from reseed.params.aggregate import AggregateParams
 from reseed.params.load import load_section
 from reseed.params.predict import PredictParams
 from reseed.params.split import SplitParams
-from reseed.params.train import TrainParams
+from reseed.params.train import TrainParams, load_train_params
 from reseed.patches.splits import hold_out_each, label_weights
 from reseed.reports.page import aligned, interval_text, percent_text
 from reseed.score.percent import NOT_AVAILABLE, score_csv
@@ -46,9 +46,11 @@ _GROUPS: Final = ("site", "sequence")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--group", choices=_GROUPS, default="site", help="what is held out in turn; default: site")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to write; default: runs/crossval-<group>")
-    parser.add_argument("--params", type=Path, default=Path("params.yaml"), metavar="FILE", help="default: params.yaml")
+    parser.add_argument("--group", choices=_GROUPS, default="site", help="what is left out in turn; default: site")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="folder to write; default: runs/crossval-<group>")
+    parser.add_argument(
+        "--params", type=Path, default=Path("params.yaml"), metavar="FILE", help="parameter file; default: params.yaml"
+    )
     add_bootstrap(parser)
     add_json(parser)
 
@@ -57,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     """Train and predict once for each group, then write table, figure and predictions and print the scores."""
     split = load_section(args.params, "split", SplitParams)
     params = FoldParams(
-        load_section(args.params, "train", TrainParams),
+        load_train_params(args.params, TrainParams),
         load_section(args.params, "predict", PredictParams),
         load_section(args.params, "aggregate", AggregateParams),
     )
@@ -80,6 +82,7 @@ def _read() -> tuple[Packed, pd.DataFrame, pd.DataFrame]:
     frames = FRAMES.read(_CATALOG / "frames.csv")
     packed = Packed(
         images=open_images(_PATCHES / "patches.npy", len(index)),
+        geometry=read_json(_PATCHES / "geometry.json"),
         index=index,
         labels=PATCH_LABELS.read(_PATCHES / "labels.csv"),
         frame_labels=FRAME_LABELS.read(_CATALOG / "frame_labels.csv"),

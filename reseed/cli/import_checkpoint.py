@@ -9,10 +9,9 @@ from typing import Final
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError
 from reseed.base.files import new_folder
-from reseed.engines.model_folder import CARD_FILE, MODEL_FILE
-from reseed.network.checkpoint import describe_model, read_checkpoint, save_model
+from reseed.network.checkpoint import CARD_FILE, MODEL_FILE, describe_model, save_model
 from reseed.network.model import LAST_LAYER
-from reseed.network.pretrained import find_weights
+from reseed.network.pretrained import find_weights, read_checkpoint
 from reseed.params.extract import ExtractParams
 from reseed.params.load import section_problems
 from reseed.patches.resize import RESIZE_RULE
@@ -25,22 +24,22 @@ _NOT_TRAINED: Final = 0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "file", type=Path, metavar="FILE", help="state_dict with the head of the paper (docs/models.md)"
+        "file", type=Path, metavar="FILE", help="checkpoint: a state_dict with the head of the paper (docs/models.md)"
     )
     parser.add_argument("--arch", required=True, choices=LAST_LAYER, help="torchvision network below the head")
     parser.add_argument(
         "--classes",
         required=True,
         metavar="A,B,C",
-        help=f"classes in the order of the outputs, such as {','.join(CLASSES)}; another order is put right",
+        help=f"classes in the order of the network's outputs, such as {','.join(CLASSES)}; reseed reorders them",
     )
     parser.add_argument(
         "--patch-size", required=True, type=int, metavar="PX", help="edge of a patch in stored pixels, 800 on ReefScan"
     )
     parser.add_argument(
-        "--input-size", required=True, type=int, metavar="PX", help="edge of a patch as the network was shown it"
+        "--input-size", required=True, type=int, metavar="PX", help="edge of a patch as the network sees it, in pixels"
     )
-    parser.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="folder to make")
+    parser.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="model folder to create")
 
 
 def run(args: argparse.Namespace) -> int:

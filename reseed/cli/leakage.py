@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from reseed.artifacts.frames import FRAMES, PIECES
 from reseed.artifacts.splits import NONE, SPLITS, SPLITS_TABLE
-from reseed.audit.leakage import KINDS, MOST_PAIRS, Leakage, Shared, find_leakage
 from reseed.base.errors import TableError
 from reseed.base.files import write_bytes
 from reseed.figures.shared_views import PairOfViews, shared_views_figure
 from reseed.figures.style import counted, png_bytes
 from reseed.params.load import load_section
 from reseed.params.split import SplitParams
+from reseed.patches.leakage import KINDS, MOST_PAIRS, Leakage, Shared, find_leakage
 from reseed.patches.resize import resize
 from reseed.survey.frame_pixels import frame_pixels, pieces_of_frames
 
@@ -34,16 +34,22 @@ _NAME_LENGTH = 38
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "--figure", type=Path, default=Path("plots/leakage.png"), metavar="FILE", help="default: plots/leakage.png"
+        "--figure",
+        type=Path,
+        default=Path("plots/leakage.png"),
+        metavar="FILE",
+        help="figure to write; default: plots/leakage.png",
     )
     parser.add_argument(
         "--most-pairs",
         type=int,
         default=MOST_PAIRS,
         metavar="N",
-        help="above so many pairs of frames, only those near in time or place are registered; default: %(default)s",
+        help="with more pairs of frames than this, compare only those near in time or place; default: %(default)s",
     )
-    parser.add_argument("--strict", action="store_true", help="exit code 1 if different splits have anything in common")
+    parser.add_argument(
+        "--strict", action="store_true", help="end with exit code 1 if two splits have anything in common"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -31,22 +31,13 @@ from reseed.score.matching import (
     unmatched,
     without_value,
 )
-from reseed.score.registry import FRAME, NAMES, PATCH, Task, as_intervals, as_metrics, score_task
+from reseed.score.registry import FRAME, NAMES, PATCH, SCORES, Task, as_intervals, as_metrics, score_task
 
 FRAME_ID: Final = "frame_id"
 # What a key of patches has and a key of whole frames has not.
 _PLACES: Final = ("patch_id", "row", "col", "column", "x0", "y0")
 # Before the path of a splits.csv that lies beside a table.
 _BESIDE: Final = "group of "
-_CALLED: Final = {
-    "macro_f1": "macro F1",
-    "accuracy": "accuracy",
-    "no_deploy_f1": "F1 No-Deploy",
-    "coral_f1": "F1 Coral",
-    "deploy_f1": "F1 Deploy",
-    "deploy_precision": "Deploy precision",
-    "deploy_recall": "Deploy recall",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,15 +49,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="three classes, or Deploy and No-Deploy (default: frame where the key has no place on a frame, such as "
         "row or x0, and no table says Coral; else patch)",
     )
-    parser.add_argument("--predicted", metavar="COL", help=f"answer in PREDICTIONS (default: {', '.join(PREDICTED)})")
-    parser.add_argument("--gold", metavar="COL", help=f"reference in GOLD (default: {', '.join(GOLD)})")
-    parser.add_argument("--group", metavar="COL", help=f"clusters of the intervals (default: {', '.join(GROUPS)})")
+    parser.add_argument(
+        "--predicted",
+        metavar="COL",
+        help=f"column with the prediction, in PREDICTIONS (default: {', '.join(PREDICTED)})",
+    )
+    parser.add_argument(
+        "--gold", metavar="COL", help=f"column with the reference label, in GOLD (default: {', '.join(GOLD)})"
+    )
+    parser.add_argument(
+        "--group", metavar="COL", help=f"column of the groups that the bootstrap draws (default: {', '.join(GROUPS)})"
+    )
     parser.add_argument(
         "--where",
         action="append",
         default=[],
         metavar="COL=VALUE",
-        help="only such rows, in the tables that have the column: split=test",
+        help="use only rows with this value, such as split=test, in each table that has the column",
     )
     add_bootstrap(parser)
     add_json(parser)
@@ -179,7 +178,7 @@ def _text(report: Mapping[str, Any]) -> list[str]:
     items = "patches" if report["task"] == PATCH else "frames"
     left_out = f", {report['unlabelled']:,} without a reference left out" if report["unlabelled"] else ""
     rows = [
-        [_CALLED[name], percent_text(value), interval_text(intervals.get(name))]
+        [SCORES[report["task"]][name].label, percent_text(value), interval_text(intervals.get(name))]
         for name, value in scores.items()
         if name != "n"
     ]

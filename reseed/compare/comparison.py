@@ -10,7 +10,7 @@ import pandas as pd
 
 from reseed.base.errors import ReseedError
 from reseed.history.repository import Repository, Revision
-from reseed.history.run_state import RunState
+from reseed.history.run import Run
 from reseed.score.bootstrap import Difference
 from reseed.score.paired import (
     TESTED,
@@ -23,9 +23,9 @@ from reseed.score.paired import (
     set_differences,
 )
 from reseed.score.percent import NOT_AVAILABLE, percent
-from reseed.score.registry import FRAME, PATCH, SCORES, Task
+from reseed.score.registry import SCORES, TASKS, Task
 
-# Results and their parameters, told of elsewhere in the comparison.
+# Results and their parameters, compared elsewhere.
 _NOT_CODE: Final = ("params.yaml", "dvc.lock", "metrics/", "plots/")
 # What shapes a result; the rest of the files (docs, tests) are named apart.
 _SHAPING: Final = ("reseed/", "stages/", "dvc.yaml", "requirements.txt", "requirements.lock", ".dvc/")
@@ -64,7 +64,7 @@ def flat(values: Mapping[str, Any], above: str = "") -> dict[str, str]:
     return found
 
 
-def changed_data(first: RunState, second: RunState) -> dict[str, Any]:
+def changed_data(first: Run, second: Run) -> dict[str, Any]:
     """Return which sources, frames and labels differ, complete and sorted."""
     a, b = (dict(zip(run.catalog["frame_id"], run.catalog["sha256"], strict=True)) for run in (first, second))
     shared = sorted(a.keys() & b.keys())
@@ -102,7 +102,7 @@ def _several(values: Iterable[str]) -> list[str]:
     return sorted(set(values))
 
 
-def _sources(first: RunState, second: RunState) -> list[dict[str, Any]]:
+def _sources(first: Run, second: Run) -> list[dict[str, Any]]:
     a, b = ({str(source["name"]): source["sha256"] for source in run.sources} for run in (first, second))
     return [
         {"name": name, "old": a.get(name, _ABSENT), "new": b.get(name, _ABSENT)}
@@ -145,13 +145,12 @@ def _annotations(first: pd.DataFrame, second: pd.DataFrame, shared: Sequence[str
     ]
 
 
-TASKS: Final[tuple[Task, ...]] = (PATCH, FRAME)
 _P_DECIMALS: Final = 6
 _SHOWN: Final = 10
 
 
 def compare(
-    repository: Repository, first: Sequence[RunState], second: Sequence[RunState], resamples: int, seed: int
+    repository: Repository, first: Sequence[Run], second: Sequence[Run], resamples: int, seed: int
 ) -> dict[str, Any]:
     """Compare two sides.
 
@@ -191,11 +190,11 @@ def compare(
     }
 
 
-def _require_one_test_set(name: str, side: Sequence[RunState]) -> None:
+def _require_one_test_set(name: str, side: Sequence[Run]) -> None:
     for run in side[1:]:
         found = _listed(set_differences(side[0].answers, run.answers))
         what = [
-            f"  {key.replace('_', ' ')} ({len(items)}): {', '.join(map(_text, items[:_SHOWN]))}"
+            f"  {DIFFERENCES[key].format(a='a', b='b')} ({len(items)}): {', '.join(map(_text, items[:_SHOWN]))}"
             for key, items in found.items()
             if items
         ]
@@ -210,7 +209,7 @@ def _text(item: Any) -> str:
     return item if isinstance(item, str) else " ".join(map(str, item.values()))
 
 
-def _named(run: RunState) -> dict[str, str]:
+def _named(run: Run) -> dict[str, str]:
     return {"name": run.revision.name, "commit": run.revision.commit}
 
 
@@ -223,18 +222,22 @@ def _test_set(run: Answers) -> dict[str, int]:
     }
 
 
+# In which ways two test sets differ: key in the report and how people call it, in the order of SetDifferences.
+DIFFERENCES: Final = {
+    "test_frames_of_a_only": "test frames of {a} only",
+    "test_frames_of_b_only": "test frames of {b} only",
+    "frames_with_another_image": "frames with another image",
+    "frames_with_another_reference": "frames with another reference",
+    "labelled_patches_of_a_only": "labelled patches of {a} only",
+    "labelled_patches_of_b_only": "labelled patches of {b} only",
+    "patches_with_another_reference": "patches with another reference",
+}
+
+
 def _listed(found: SetDifferences) -> dict[str, list[Any]]:
     return {
         name: [item if isinstance(item, str) else dict(zip(("item", "a", "b"), item, strict=True)) for item in items]
-        for name, items in (
-            ("test_frames_of_a_only", found.frames_only_first),
-            ("test_frames_of_b_only", found.frames_only_second),
-            ("frames_with_another_image", found.images),
-            ("frames_with_another_reference", found.frame_labels),
-            ("labelled_patches_of_a_only", found.patches_only_first),
-            ("labelled_patches_of_b_only", found.patches_only_second),
-            ("patches_with_another_reference", found.patch_labels),
-        )
+        for name, items in zip(DIFFERENCES, vars(found).values(), strict=True)
     }
 
 
@@ -245,7 +248,7 @@ def _score_rows(
     rows = []
     for name, score in SCORES[task].items():
         sides = [[float(score(matrix)) for matrix in side if matrix.any()] for side in counts]
-        row: dict[str, Any] = {"score": f"{task}.{name}", "a": _spread(sides[0]), "b": _spread(sides[1])}
+        row: dict[str, Any] = {"score": score.full_key, "a": _spread(sides[0]), "b": _spread(sides[1])}
         if not same or not sides[0] or not sides[1]:
             row["difference"] = NOT_AVAILABLE
         else:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -12,34 +12,32 @@ from numpy.typing import NDArray
 from reseed.artifacts.predictions import FRAME_PREDICTIONS
 from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.artifacts.table import Column
-from reseed.base.classes import CLASSES, DECISIONS
+from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError
-from reseed.base.probabilities import predicted_classes
-from reseed.network.infer import predict_probabilities
+from reseed.base.probabilities import predicted_classes, softmax
+from reseed.engines.engine import run_network
+from reseed.engines.facts import facts_of_geometry
 from reseed.network.model import State
 from reseed.network.patch_set import PatchSet, join_patches
-from reseed.network.runtime import reproducible
 from reseed.network.training import fit
 from reseed.params.aggregate import AggregateParams
 from reseed.params.predict import PredictParams
 from reseed.params.train import TrainParams
 from reseed.patches.splits import Fold
-from reseed.score.aggregate import LOGISTIC, FrameCounts, count_patches, frame_table
-from reseed.score.alpha import alpha_grid, choose, decisions_over, exact
-from reseed.score.alpha_curve import alpha_curve
 from reseed.score.bootstrap import intervals
-from reseed.score.confusion import Counts, class_indices, confusion_counts, decision_indices
-from reseed.score.logistic import logistic_decisions
+from reseed.score.confusion import Counts
+from reseed.score.decisions import AUTO, decide_frames
+from reseed.score.evidence import item_confusion, labelled
 from reseed.score.percent import class_key, percent, percent_if, percent_or_nan
 from reseed.score.registry import FRAME, PATCH, SCORES, Task, as_intervals
 
 HELD_OUT: Final = (
     Column("group", "text", "the group that was held out"),
     Column("n_patches", "int", "its labelled patches"),
-    *(Column(f"patch_{name}", "float", f"patch {name.replace('_', ' ')} (percent)") for name in SCORES[PATCH]),
+    *(Column(f"patch_{key}", "float", f"{entry.full_label} (percent)") for key, entry in SCORES[PATCH].items()),
     *(Column(f"{class_key(name)}_support", "int", f"labelled patches that are {name}") for name in CLASSES),
     Column("n_frames", "int", "its labelled frames"),
-    *(Column(f"frame_{name}", "float", f"frame {name.replace('_', ' ')} (percent)") for name in SCORES[FRAME]),
+    *(Column(f"frame_{key}", "float", f"{entry.full_label} (percent)") for key, entry in SCORES[FRAME].items()),
     Column("alpha", "float", "threshold used; empty if none could be chosen"),
     Column("best_epoch", "int", "epoch that validation chose"),
     Column("val_macro_f1", "float", "patch macro F1 on the validation groups of the fold (percent)"),
@@ -118,12 +116,14 @@ class Packed:
 
     Args:
         images: (N, H, W, 3) uint8, may be mapped from disk.
+        geometry: How they were cut and resized, `data/patches/geometry.json`.
         index: Table PATCH_INDEX, N rows in the same order.
         labels: Table PATCH_LABELS.
         frame_labels: Table FRAME_LABELS.
     """
 
     images: NDArray[np.uint8]
+    geometry: dict[str, Any]
     index: pd.DataFrame
     labels: pd.DataFrame
     frame_labels: pd.DataFrame
@@ -206,27 +206,18 @@ def _run(packed: Packed, fold: Fold, params: FoldParams, start: State) -> FoldRe
     patches = join_patches(packed.index, packed.labels, splits)
     trained = fit(packed.images, patches.gold, patches.labelled(TRAIN), patches.labelled(VAL), params.train, start)
     rows = np.flatnonzero(np.isin(patches.split.astype(str), (VAL, TEST))).astype(np.int64)
-    with reproducible(params.predict.threads, 0, trained.device):
-        probabilities = predict_probabilities(
-            trained.network, packed.images, params.predict.batch_size, trained.device, rows
-        )
-    predictions = _table(patches, rows, probabilities)
-    counts = count_patches(predictions, packed.frame_labels)
-    alpha = _alpha(counts, params.aggregate)
+    facts = facts_of_geometry(packed.geometry, params.train.backbone, "", Path("models"))
+    run = params.predict
+    engine = run_network(trained.network, facts, run.engine, run.threads, run.device, "predict.")
+    predictions = _table(patches, rows, softmax(engine.logits(packed.images, run.batch_size, rows)))
     held_out = predictions[predictions["split"] == TEST].reset_index(drop=True)
-    labelled = held_out[held_out["gold"] != ""]
-    decided = _decide(packed, predictions, counts, alpha, params.aggregate.rule)
-    known = decided[decided["gold"] != ""]
+    decided = _decide(packed, predictions, params.aggregate)
     held = {split: sum(value == split for value in fold.splits.values()) for split in (TRAIN, VAL)}
     return FoldResult(
         group=fold.group,
-        patches=confusion_counts(
-            class_indices(labelled["gold"], "gold"), class_indices(labelled["predicted"], "predicted"), len(CLASSES)
-        ),
-        frames=confusion_counts(
-            decision_indices(known["gold"], "gold"), decision_indices(known["decision"], "decisions"), len(DECISIONS)
-        ),
-        alpha=None if alpha is None else float(alpha),
+        patches=item_confusion(PATCH, labelled(held_out, TEST)),
+        frames=item_confusion(FRAME, labelled(decided, TEST)),
+        alpha=None if decided.empty else float(decided["alpha"].iloc[0]),
         best_epoch=trained.best.epoch,
         val_macro_f1=trained.best.val_macro_f1,
         train_frames=held[TRAIN],
@@ -252,25 +243,12 @@ def _table(patches: PatchSet, rows: NDArray[np.int64], probabilities: NDArray[np
     )
 
 
-def _alpha(counts: FrameCounts, params: AggregateParams) -> Fraction | None:
-    """Return the alpha of the parameters, or the best on the validation frames of the fold, as stage aggregate does."""
-    if params.alpha != "auto":
-        return exact(params.alpha)
-    mask = counts.labelled(VAL)
-    if not mask.any():
-        return None
-    grid = alpha_grid()
-    deploys = decisions_over(counts.deploy_count[mask], counts.n_patches[mask], grid)
-    curve = alpha_curve(VAL, grid, deploys, decision_indices(counts.gold[mask], "reference decisions"))
-    return choose(grid, curve.scores.macro_f1)
-
-
-def _decide(
-    packed: Packed, predictions: pd.DataFrame, counts: FrameCounts, alpha: Fraction | None, rule: str
-) -> pd.DataFrame:
-    """Return the decisions on the held-out frames, as stage aggregate takes them."""
-    if alpha is None:
+def _decide(packed: Packed, predictions: pd.DataFrame, params: AggregateParams) -> pd.DataFrame:
+    """Return the decisions on the held-out frames, as stage aggregate takes them; empty if no alpha can be chosen."""
+    labelled_val = set(packed.frame_labels.loc[packed.frame_labels["gold"] == 1, "frame_id"]) & set(
+        predictions.loc[predictions["split"] == VAL, "frame_id"]
+    )
+    if params.alpha == AUTO and not labelled_val:
         return FRAME_PREDICTIONS.frame([])
-    logistic = logistic_decisions(predictions, packed.index, counts) if rule == LOGISTIC else None
-    decided = frame_table(counts, alpha, rule, logistic)
+    decided = decide_frames(predictions, packed.frame_labels, packed.index, params)
     return decided[decided["split"] == TEST].reset_index(drop=True)

@@ -9,7 +9,6 @@ import io
 import warnings
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -22,10 +21,8 @@ from reseed.base.classes import CLASS_INDEX, CORAL, DEPLOY
 from reseed.base.errors import ModelError
 from reseed.base.probabilities import PROBABILITY_DECIMALS, predicted_classes, softmax
 from reseed.engines.facts import RENDERED, ModelFacts
-from reseed.engines.model_folder import facts_of_card, load_folder
 from reseed.engines.onnx_engine import INPUT, LOGITS, OnnxEngine
-from reseed.network.infer import predict_logits
-from reseed.network.model import Network
+from reseed.network.model import Network, mean_over_flips, network_logits
 
 PATCH_OUTPUTS: Final = (LOGITS, "probabilities", "classes")
 FRAME_OUTPUTS: Final = ("n_patches", "deploy_count", "coral_count", "deploy_ratio", "deploy")
@@ -38,14 +35,15 @@ class Exported(nn.Module):
     Args:
         network: In evaluation mode.
         alpha: Threshold, None to leave the decision out.
+        flips: Mirror images that logits are the mean over.
     """
 
     mean_level: Tensor
 
-    def __init__(self, network: Network, alpha: Fraction | None) -> None:
+    def __init__(self, network: Network, alpha: Fraction | None, flips: int) -> None:
         super().__init__()
         self.network = copy.deepcopy(network)
-        self.alpha = alpha
+        self.alpha, self.flips = alpha, flips
         # The standard deviation goes into the first weights: one pass less over all pixels. The mean cannot: the border
         # that the first layer pads with zeros would change.
         first = next(module for module in self.network.backbone.modules() if isinstance(module, nn.Conv2d))
@@ -60,7 +58,7 @@ class Exported(nn.Module):
         integers, as `reseed.score.alpha` does.
         """
         shifted = images.permute(0, 3, 1, 2).to(torch.float32) - self.mean_level
-        logits = self.network.head(self.network.backbone(shifted))
+        logits = mean_over_flips(lambda batch: self.network.head(self.network.backbone(batch)), shifted, self.flips)
         probabilities = torch.softmax(logits, dim=1)
         classes = torch.round(probabilities * 10**PROBABILITY_DECIMALS).argmax(dim=1)
         if self.alpha is None:
@@ -70,16 +68,6 @@ class Exported(nn.Module):
         coral_count = (classes == CLASS_INDEX[CORAL]).sum()
         deploy = deploy_count * self.alpha.denominator > n_patches * self.alpha.numerator
         return logits, probabilities, classes, n_patches, deploy_count, coral_count, deploy_count / n_patches, deploy
-
-
-def export_folder(folder: Path) -> bytes:
-    """Return a model folder as ONNX, with the alpha that is recorded beside it, if any.
-
-    Raises:
-        ModelError: If the files are missing, broken or do not fit this code.
-    """
-    network, card = load_folder(folder)
-    return export_network(network, facts_of_card(card, folder))
 
 
 def export_network(network: Network, facts: ModelFacts) -> bytes:
@@ -98,7 +86,7 @@ def export_network(network: Network, facts: ModelFacts) -> bytes:
         # 0.3 s, and torch is pinned.
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.onnx.export(
-            Exported(network, alpha).eval(),
+            Exported(network, alpha, facts.flips).eval(),
             (torch.zeros((2, edge, edge, 3), dtype=torch.uint8),),
             buffer,  # type: ignore[arg-type]  # the tracing exporter also takes a file object
             input_names=[INPUT],
@@ -125,6 +113,7 @@ def _metadata(facts: ModelFacts) -> dict[str, str]:
         "input": f"{INPUT}: uint8, (patches, {edge}, {edge}, 3), RGB as stored; normalisation is inside",
         "backbone": facts.backbone,
         "model_sha256": facts.sha256,
+        "flips": str(facts.flips),
     }
     if facts.alpha is not None:
         said["alpha"] = facts.alpha
@@ -184,11 +173,11 @@ def require_parity(data: bytes, network: Network, images: npt.NDArray[np.uint8],
         ModelError: If a probability differs by more than `TOLERANCE`, or any class or count.
     """
     engine = OnnxEngine.open(data, where, threads=1)
-    expected = softmax(predict_logits(network, images, len(images), torch.device("cpu")))
+    expected = softmax(network_logits(network, images, len(images), torch.device("cpu"), flips=engine.facts.flips))
     classes = predicted_classes(expected)
     outputs = [*PATCH_OUTPUTS, *(FRAME_OUTPUTS if engine.facts.alpha is not None else ())]
     said = dict(zip(outputs, engine.session.run(outputs, {INPUT: images}), strict=True))
-    largest = max(_apart(said["probabilities"], expected), _apart(engine.classify(images), expected))
+    largest = max(_apart(said["probabilities"], expected), _apart(softmax(engine.logits(images)), expected))
     if largest > TOLERANCE:
         raise ModelError(
             f"{where}: not written, the exported network gives other probabilities (by {largest:.2g}, allowed "

@@ -2,9 +2,15 @@
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
+from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError
+
+_METRICS_FILE: Final = "metrics/metrics.json"
+_ENGINE_FILE: Final = "data/predictions/engine.json"
+FLIPS: Final = (1, 2, 4)
 
 # What a network was trained on whose frames were rendered: in the metadata of a file of `export`, and in every warning.
 RENDERED: Final = "rendered frames: its answers mean nothing in the field"
@@ -24,6 +30,7 @@ class ModelFacts:
         sha256: Digest of the file that was opened: `model.pt`, or a file of `export`.
         backbone: torchvision network below the head.
         trained_on_rendered: Whether it is known to have been trained on rendered frames.
+        flips: Mirror images that predictions are the mean over, 1 for none.
     """
 
     classes: tuple[str, ...]
@@ -35,6 +42,7 @@ class ModelFacts:
     sha256: str
     backbone: str
     trained_on_rendered: bool
+    flips: int = 1
 
     def geometry(self) -> dict[str, Any]:
         """Return how patches have to be cut and resized, as `data/patches/geometry.json` says it."""
@@ -44,6 +52,68 @@ class ModelFacts:
             "resize": self.resize,
             "decode": self.decode,
         }
+
+
+def facts_of_geometry(geometry: dict[str, Any], backbone: str, sha256: str, folder: Path) -> ModelFacts:
+    """Return what one has to know to use a model of this code.
+
+    Args:
+        geometry: How its patches are cut and resized, as `data/patches/geometry.json` says it.
+        backbone: torchvision network below the head.
+        sha256: Of `model.pt`; empty for a network that is in no file.
+        folder: Its folder; alpha, the kind of data and the flips of its predictions are read from files beside it.
+
+    Raises:
+        ModelError: If the geometry lacks a part.
+    """
+    try:
+        facts = ModelFacts(
+            classes=CLASSES,
+            patch_size_px=int(geometry["patch_size_px"]),
+            input_size_px=int(geometry["input_size_px"]),
+            resize=str(geometry["resize"]),
+            decode=str(geometry["decode"]),
+            alpha=recorded_alpha(folder),
+            sha256=sha256,
+            backbone=backbone,
+            trained_on_rendered=trained_on_rendered(folder),
+            flips=recorded_flips(folder),
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise ModelError(
+            f"{folder}: the geometry lacks {error}, or it is no number; train or import the model again"
+        ) from error
+    return require_plausible(facts, str(folder))
+
+
+def recorded_alpha(folder: Path) -> str | None:
+    """Return the decimal text of the alpha in `metrics/metrics.json` beside a model folder, None if there is none.
+
+    The same run wrote both; a folder that was carried elsewhere has no alpha.
+    """
+    value = _recorded(folder, "frame", "alpha")
+    return None if value is None else str(value)
+
+
+def trained_on_rendered(folder: Path) -> bool:
+    """Return whether `metrics/metrics.json` beside a model folder says that frames were rendered."""
+    return _recorded(folder, "data", "synthetic") is True
+
+
+def recorded_flips(folder: Path) -> int:
+    """Return the flips in `data/predictions/engine.json` beside a model folder, 1 if none are recorded."""
+    value = _recorded(folder, "flips", file=_ENGINE_FILE)
+    return value if value in FLIPS else 1
+
+
+def _recorded(folder: Path, *names: str, file: str = _METRICS_FILE) -> Any:
+    try:
+        found = json.loads((folder.resolve().parent / file).read_text(encoding="utf-8"), parse_float=str)
+        for name in names:
+            found = found[name]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found
 
 
 # As section `extract` has them; the upper end of a patch is more than any camera has.

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from reseed.base.errors import ModelError
+from reseed.base.probabilities import softmax
 
 # A network for patches takes a tenth of each.
 _PROCESSOR_S: Final = 6
@@ -81,7 +82,7 @@ def classify_some(data: bytes, where: str) -> None:
         # From black to white, so that a network whose weights are not finite shows it.
         patches = np.linspace(0, 255, number * edge_px * edge_px * 3).astype(np.uint8)
         try:
-            engine.classify(patches.reshape(number, edge_px, edge_px, 3))
+            softmax(engine.logits(patches.reshape(number, edge_px, edge_px, 3)))
         except ModelError as error:
             raise ModelError(f"{where}: {error}") from error
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from matplotlib import patheffects
@@ -14,6 +14,7 @@ from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, TEXT_PT, Sheet, co
 from reseed.score.alpha_curve import AlphaCurve
 from reseed.score.bootstrap import Interval
 from reseed.score.confusion import Shares
+from reseed.score.registry import FRAME, HEADLINE, SCORES
 
 _WIDTH_IN, _PLOT_IN = 8.4, 3.4
 _LEFT_IN, _BETWEEN_IN, _RIGHT_IN = 0.75, 0.35, 1.45
@@ -105,7 +106,7 @@ def _words(
     title = (
         f"At alpha {alpha:.2f} frame macro F1 is {score(100 * macro_f1)}, {_verdict(test, validation, alpha, macro_f1)}"
     )
-    counts += f", {int(test.scores.n_deploy[0])} of them Deploy by reference."
+    counts += f", {test.n_deploy} of them Deploy by reference."
     if interval.available:
         return title, f"{counts} Macro F1: 95 % interval {100 * interval.low:.0f} to {100 * interval.high:.0f}."
     return title, f"{counts} No interval: {interval.reason}."
@@ -115,32 +116,40 @@ def _verdict(test: AlphaCurve, validation: AlphaCurve, alpha: float, macro_f1: f
     """Return how good the choice of alpha was; one that validation did not make is not praised for its luck."""
     if validation.n == 0:
         return "with an alpha set by hand"
-    picked = validation.best()[0]
+    picked = float(validation.best()[0])
     if not np.isclose(picked, alpha):
         return f"with an alpha set by hand: validation picks {picked:.2f}"
     best_at, best = test.best()
     gap = 100 * (best - macro_f1)
     if gap < 0.05:
         return "the best of any alpha"
-    return f"{gap:.1f}\u00a0points below the best alpha in hindsight ({best_at:.2f})"
+    return f"{gap:.1f}\u00a0points below the best alpha in hindsight ({float(best_at):.2f})"
+
+
+# Drawn from below to above: macro F1 lies on top. A score that is new here is grey.
+_LOOK: Final[dict[str, dict[str, Any]]] = {
+    "accuracy": {"color": "#9a6700", "linewidth": 1.6},
+    "deploy_recall": {"color": "#3d9bd9", "linewidth": 1.8},
+    "deploy_precision": {"color": CLASS_COLOURS[DEPLOY], "linewidth": 1.8},
+    HEADLINE: {"color": INK, "linewidth": 2.6},
+}
 
 
 def _lines(curve: AlphaCurve) -> list[_Line]:
     if curve.n == 0:
         return []
-    scores = curve.scores
-    lines = [
-        _Line("Accuracy", 100 * scores.accuracy, {"color": "#9a6700", "linewidth": 1.6}),
-        _Line("Deploy recall", 100 * scores.deploy_recall, {"color": "#3d9bd9", "linewidth": 1.8}),
+    shown = {key: entry.label for key, entry in SCORES[FRAME].items() if entry.in_tables}
+    lines = []
+    for key in sorted(shown, key=[*(key for key in shown if key not in _LOOK), *_LOOK].index):
+        values = 100 * curve.score(key)
         # Where no frame is decided Deploy the precision is 0/0: 0 by rule in the files, no line here.
-        _Line(
-            "Deploy precision",
-            np.where(scores.n_deployed > 0, 100 * scores.deploy_precision, np.nan),
-            {"color": CLASS_COLOURS[DEPLOY], "linewidth": 1.8},
-        ),
-        _Line("Macro F1", 100 * scores.macro_f1, {"color": INK, "linewidth": 2.6}),
-    ]
+        values = np.where(curve.n_deployed > 0, values, np.nan) if key == "deploy_precision" else values
+        lines.append(_Line(_capital(shown[key]), values, _LOOK.get(key, {"color": MUTED, "linewidth": 1.4})))
     return [line for line in lines if not np.isnan(line.values).all()]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _mark_cheapest(ax: Axes, cheapest: float | None) -> None:
@@ -177,7 +186,7 @@ def _mark_used(ax: Axes, alpha: float) -> None:
 
 
 def _shade_never(ax: Axes, curve: AlphaCurve) -> None:
-    never = curve.alphas[curve.scores.n_deployed == 0]
+    never = curve.alphas[curve.n_deployed == 0]
     if len(never) and never[0] < 1:
         ax.axvspan(float(never[0]), 1, color="#f0f2f4", zorder=0, linewidth=0)
         if never[0] < 0.75:

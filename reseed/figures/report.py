@@ -24,12 +24,11 @@ from reseed.figures.training import training_figure
 from reseed.score.agreement import human_ceiling
 from reseed.score.alpha_curve import cheapest_alpha, expected_costs
 from reseed.score.baselines import score_baselines, verdict
-from reseed.score.confusion import macro_f1
 from reseed.score.coral_cover import coral_cover
-from reseed.score.evidence import Evidence, patch_confusion, score_frames, split_reliability
+from reseed.score.evidence import Evidence, score_items, split_reliability
 from reseed.score.groups import by_condition, by_site
 from reseed.score.percent import percent
-from reseed.score.registry import FRAME, PATCH
+from reseed.score.registry import FRAME, HEADLINE, PATCH, TASKS
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class ReportData:
 
     Args:
         evidence: Predictions and references.
-        mistakes: M most confident mistakes, see `reseed.score.mistakes`.
+        mistakes: M most confident mistakes, see `reseed.score.evidence.confident_mistakes`.
         pictures: (M, H, W, 3) uint8 RGB, the patches of `mistakes` in their order.
         training: One row per epoch, `models/training.csv`.
     """
@@ -57,7 +56,7 @@ def notices(data: ReportData) -> list[str]:
 def patch_confusion_picture(data: ReportData) -> Figure:
     """Draw the patch confusion matrix of the test split."""
     scores = data.evidence.scores[PATCH][TEST]
-    interval = scores.intervals["macro_f1"]
+    interval = scores.intervals[HEADLINE]
     return confusion_figure(scores.confusion, CLASSES, interval, item="patch", synthetic=data.evidence.synthetic)
 
 
@@ -66,7 +65,7 @@ def frame_confusion_picture(data: ReportData) -> Figure:
     evidence = data.evidence
     scores = evidence.scores[FRAME][TEST]
     place = f" at alpha {evidence.alpha:.2f}" if evidence.rule == "ratio" else " by the logistic rule"
-    interval = scores.intervals["macro_f1"]
+    interval = scores.intervals[HEADLINE]
     return confusion_figure(
         scores.confusion, DECISIONS, interval, item="frame", place=place, synthetic=evidence.synthetic
     )
@@ -76,15 +75,15 @@ def alpha_picture(data: ReportData) -> Figure:
     """Draw the frame scores over alpha, validation beside test, and mark the alpha used."""
     evidence = data.evidence
     frames, settings = evidence.labelled_frames(TEST), evidence.context.settings
-    by_ratio = score_frames(frames, settings, frames["ratio_decision"])
+    by_ratio = score_items(FRAME, frames, settings, frames["ratio_decision"])
     val = evidence.curve(VAL)
     costs = expected_costs(val, settings.cost_false_deploy, settings.cost_missed_deploy)
     return alpha_figure(
         evidence.curve(TEST),
         val,
         evidence.alpha,
-        by_ratio.scores["macro_f1"],
-        by_ratio.intervals["macro_f1"],
+        by_ratio.scores[HEADLINE],
+        by_ratio.intervals[HEADLINE],
         cheapest_alpha(val, costs) if val.n else None,
         synthetic=evidence.synthetic,
     )
@@ -92,7 +91,7 @@ def alpha_picture(data: ReportData) -> Figure:
 
 def site_picture(data: ReportData) -> Figure:
     """Draw the patch macro F1 of each test site."""
-    overall = percent(macro_f1(patch_confusion(data.evidence.labelled_patches(TEST))))
+    overall = percent(data.evidence.scores[PATCH][TEST].scores[HEADLINE])
     return site_figure(by_site(data.evidence), overall, synthetic=data.evidence.synthetic)
 
 
@@ -100,9 +99,9 @@ def baselines_picture(data: ReportData) -> Figure:
     """Draw the network beside simpler answers and other annotators."""
     evidence = data.evidence
     baselines, ceilings = score_baselines(evidence), human_ceiling(evidence)
-    patch, frame = (bars(evidence.scores[task][TEST], baselines, ceilings, task) for task in (PATCH, FRAME))
-    reason = evidence.scores[PATCH][TEST].intervals["macro_f1"].reason
-    verdicts = [verdict(evidence, baselines, task) for task in (PATCH, FRAME)]
+    patch, frame = (bars(evidence.scores[task][TEST], baselines, ceilings, task) for task in TASKS)
+    reason = evidence.scores[PATCH][TEST].intervals[HEADLINE].reason
+    verdicts = [verdict(evidence, baselines, task) for task in TASKS]
     return baselines_figure(patch, frame, verdicts, reason, synthetic=evidence.synthetic)
 
 
@@ -118,7 +117,7 @@ def reliability_picture(data: ReportData) -> Figure:
 
 def conditions_picture(data: ReportData) -> Figure:
     """Draw the patch macro F1 by depth, altitude, contrast and colour."""
-    overall = 100 * data.evidence.scores[PATCH][TEST].scores["macro_f1"]
+    overall = 100 * data.evidence.scores[PATCH][TEST].scores[HEADLINE]
     return conditions_figure(by_condition(data.evidence), overall, synthetic=data.evidence.synthetic)
 
 

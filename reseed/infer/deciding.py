@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from reseed.base.classes import CLASS_INDEX, CLASSES, CORAL, DEPLOY, NO_DEPLOY
 from reseed.base.errors import ImageError
 from reseed.base.grid import tile_boxes
-from reseed.base.probabilities import predicted_classes
+from reseed.base.probabilities import predicted_classes, softmax
 from reseed.engines.engine import Engine
 from reseed.infer.frame_list import Frame
 from reseed.infer.geotags import Exif, exif_in
@@ -98,7 +98,7 @@ def decide(frame: Frame, rule: Rule) -> Decided | Unusable:
         data = read_image_file(frame.path)
         patches = frame_patches(data, rule.patch_size_px, rule.engine.facts.input_size_px, MAX_PIXELS)
         _require_one_patch(patches, rule.patch_size_px)
-        probabilities = rule.engine.classify(patches.images)
+        probabilities = softmax(rule.engine.logits(patches.images))
         predicted = predicted_classes(probabilities)
         deploy_count = int((predicted == CLASS_INDEX[DEPLOY]).sum())
         deploys = bool(decisions(np.array([deploy_count]), np.array([len(predicted)]), rule.alpha)[0])

@@ -2,15 +2,16 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from reseed.base.errors import SourceError
 from reseed.sources.folder import explained
-from reseed.sources.inventory import IMAGE_SUFFIXES, is_system_file
-from reseed.survey.layouts.reading import recording_folders
+from reseed.sources.inventory import IMAGE_SUFFIXES, is_picture_name, is_system_file, repeats
+from reseed.survey.identity import Natural, natural_key, recording_folders
 
 LIST_SUFFIX: Final = ".txt"
 LOG_FILE: Final = "photo_log.csv"  # as in layout survey, whose module brings pandas with it
@@ -33,10 +34,10 @@ class Frame:
     path: Path
     name: str
 
-    @property
-    def order(self) -> tuple[str, str]:
-        """What sorts frames: recorders write the time of capture into the file name."""
-        return PurePosixPath(self.name).name, self.name
+    @cached_property
+    def order(self) -> tuple[Natural, Natural, str]:
+        """What sorts frames: recorders write the time of capture, or a number, into the file name."""
+        return natural_key(self.stem), natural_key(self.name), self.name
 
     @property
     def stem(self) -> str:
@@ -50,7 +51,7 @@ class FrameList:
 
     Args:
         root: Folder that the names of frames start from.
-        frames: By capture name, then by path; none twice.
+        frames: By file name, numbers by value, then by path; none twice.
         ignored: Files in the folders that are no image by their name, and not what a recorder writes beside the images.
         closed: Folders that cannot be read, each with the reason.
     """
@@ -78,11 +79,11 @@ def find_frames(given: Sequence[Path], out: Path) -> FrameList:
             with explained(path, "read"):
                 next(path.iterdir(), None)  # os.walk says nothing of a folder that it may not open
             for here, names in walk_folders(path, out, closed):
-                found = [here / name for name in names if not is_system_file(name)]
-                paths += [file for file in found if is_image_name(file.name)]
-                ignored += sum(
-                    not is_image_name(file.name) and file.name.casefold() not in RECORDER_FILES for file in found
-                )
+                beside = frozenset(names)
+                images = [name for name in names if is_frame_name(name, beside)]
+                paths += [here / name for name in images]
+                known = RECORDER_FILES.union(name.casefold() for name in images)
+                ignored += sum(not is_system_file(name) and name.casefold() not in known for name in names)
         elif path.suffix.casefold() == LIST_SUFFIX and path.is_file():
             paths += _listed(path)
         elif path.is_file():
@@ -144,9 +145,14 @@ def walk_folders(folder: Path, out: Path, closed: dict[str, None]) -> Iterator[t
         yield here, names
 
 
-def is_image_name(name: str) -> bool:
-    """Whether a file is an image by its name."""
-    return not is_system_file(name) and Path(name).suffix.casefold() in IMAGE_SUFFIXES
+def is_frame_name(name: str, beside: Container[str]) -> bool:
+    """Whether a file is a frame by its name: a picture, also of a format that is not read, and not a repeated one.
+
+    Args:
+        name: Of the file.
+        beside: Names of the files in its folder.
+    """
+    return is_picture_name(name) and not is_system_file(name) and not repeats(name, beside)
 
 
 def sequence_of(name: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from reseed.infer.frame_list import Frame, is_image_name, name_below, walk_folders
+from reseed.infer.frame_list import Frame, is_frame_name, name_below, walk_folders
 from reseed.sources.inventory import HEAD_BYTES, JPEG, sniff_format
 
 POLL_S: Final = 0.25
@@ -162,7 +162,7 @@ class WatchedFolders:
         passed, self._passed = self._passed, []
         return passed
 
-    def _age(self, path: Path) -> tuple[int, tuple[str, str]]:
+    def _age(self, path: Path) -> tuple[int, tuple[object, ...]]:
         return self._files[path].stat[1], self._files[path].frame.order
 
     def _quiet_s(self, file: _File) -> float:
@@ -182,17 +182,17 @@ class WatchedFolders:
         for folder in self._folders:
             for here, names in walk_folders(folder, self._out, closed):
                 settled = self._settled.setdefault(here, set())
-                for name in names:
-                    if name not in settled:
-                        gone.discard(here / name)
-                        self._note(here / name, settled)
+                beside = frozenset(names)
+                for name in beside - settled:
+                    gone.discard(here / name)
+                    self._note(here / name, settled, is_frame=is_frame_name(name, beside))
         self.closed = tuple(closed)
         for path in gone:  # a copy that was given up, or a temporary name
             self._arriving.remove(path)
             del self._files[path]
 
-    def _note(self, path: Path, settled: set[str]) -> None:
-        if not is_image_name(path.name) or (path in self._files and path not in self._arriving):
+    def _note(self, path: Path, settled: set[str], *, is_frame: bool) -> None:
+        if not is_frame or (path in self._files and path not in self._arriving):
             settled.add(path.name)
             return
         try:

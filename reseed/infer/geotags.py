@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,11 +15,12 @@ from reseed.base.files import write_text
 from reseed.infer.frame_list import LOG_FILE, Frame, sequence_of
 from reseed.infer.line_file import writing
 from reseed.infer.tables import FrameRow
+from reseed.sources.inventory import is_picture_name
 from reseed.survey.geotag import Facts, Geotag, distance_m, merge, read_exif
+from reseed.survey.identity import composed, recording
 from reseed.survey.photo_log import PhotoLog, read_photo_log
 
 _EXIF_BYTES: Final = 1 << 18  # an EXIF block is 64 kB at most and stands before the picture
-_RENDERED: Final = b"RESEED_DEMO"  # the camera of the demo reef; see reseed.demo.recorder
 _REREAD_S: Final = 2.0
 
 
@@ -37,7 +39,8 @@ class Exif:
 
 def exif_in(data: bytes) -> Exif:
     """Return what the content of an image file says of the frame."""
-    return Exif(read_exif(data), _RENDERED in data[:_EXIF_BYTES])
+    facts = read_exif(data)
+    return Exif(facts, facts.rendered)
 
 
 class Logs:
@@ -54,6 +57,8 @@ class Logs:
         self._growing = growing
         self._paths: dict[Path, tuple[Path | None, float]] = {}
         self._read: dict[Path, tuple[PhotoLog | None, float]] = {}
+        self._recordings: dict[Path, dict[str, set[tuple[str, ...]]]] = {}
+        self._unsure: dict[Path, set[str]] = {}
         self.broken: dict[Path, str] = {}
 
     def check(self, frames: Iterable[Frame]) -> None:
@@ -78,11 +83,44 @@ class Logs:
         if path is None:
             return None
         log, read_at = self._read.get(path, (None, 0.0))
-        missing = log is None or frame.path.name not in log.facts
-        if path not in self._read or (self._growing and missing and time.monotonic() - read_at > _REREAD_S):
+        row = self._row(log, path, frame)
+        if path not in self._read or (self._growing and row is None and time.monotonic() - read_at > _REREAD_S):
             log = self._load(path) or log  # the rows that were whole before still hold
             self._read[path] = log, time.monotonic()
-        return log.facts.get(frame.path.name) if log else None
+            self._recordings.pop(path, None)
+            row = self._row(log, path, frame)
+        return log.facts[row] if log and row is not None else None
+
+    def _row(self, log: PhotoLog | None, path: Path, frame: Frame) -> str | None:
+        if log is None:
+            return None
+        folder = frame.path.parent.resolve()
+
+        def unique() -> bool:
+            alone = len(self._same_name(path, frame)) <= 1
+            if not alone:
+                self._unsure.setdefault(path, set()).add(frame.name)
+            return alone
+
+        return log.find((folder / frame.path.name).as_posix(), own=folder == path.parent, unique=unique)
+
+    def _same_name(self, path: Path, frame: Frame) -> set[tuple[str, ...]]:
+        """Return the recordings below the folder of a log that have a frame of that name."""
+        if path not in self._recordings:
+            found: dict[str, set[tuple[str, ...]]] = {}
+            for here, _, names in os.walk(path.parent):
+                for name in filter(is_picture_name, names):
+                    found.setdefault(composed(name), set()).add(recording((Path(here) / name).as_posix()))
+            self._recordings[path] = found
+        return self._recordings[path].get(composed(frame.path.name), set())
+
+    def remarks(self) -> list[str]:
+        """Return what of the logs could not be used, a line each."""
+        unsure = (
+            f"{path}: {len(names)} frame(s) of a name that several folders have; write paths into the log"
+            for path, names in self._unsure.items()
+        )
+        return [*self.broken.values(), *unsure]
 
     def _load(self, path: Path) -> PhotoLog | None:
         try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.base.classes import CLASS_INDEX, CLASSES, DECISIONS, DEPLOY, NO_DEPLOY
 from reseed.base.errors import ReseedError, TableError
 from reseed.base.probabilities import predicted_classes, softmax
-from reseed.network.infer import predict_logits
+from reseed.network.model import network_logits
 from reseed.network.patch_set import PatchSet
 from reseed.network.runtime import reproducible
 from reseed.network.training import fit
@@ -128,6 +129,7 @@ def image_answers(
     frame_labels: dict[str, str],
     params: TrainParams,
     start: dict[str, Tensor],
+    keep: Path | None = None,
 ) -> Rows:
     """Train one network on whole resized frames and answer every frame directly, without patches.
 
@@ -137,6 +139,7 @@ def image_answers(
         frame_labels: Reference decision of the frames that have one.
         params: The recipe that the patch network is trained by.
         start: Backbone tensors to start from, empty for random weights.
+        keep: As `fit` takes it.
 
     Raises:
         ReseedError: If a decision has no training frame, or no validation frame has a label.
@@ -150,10 +153,11 @@ def image_answers(
             "label; set baselines.image to false, or label more frames"
         )
     # Frames know two of the three classes; Coral is never drawn and, if ever answered, is no Deploy.
-    result = fit(frames.images, gold, train, val, params, start, needed=tuple(CLASS_INDEX[name] for name in DECISIONS))
+    needed = tuple(CLASS_INDEX[name] for name in DECISIONS)
+    result = fit(frames.images, gold, train, val, params, start, needed=needed, keep=keep)
     asked = np.flatnonzero(np.isin(splits, (VAL, TEST)))
     with reproducible(params.threads, params.seed, result.device):
-        logits = predict_logits(result.network, frames.images, params.batch_size, result.device, asked)
+        logits = network_logits(result.network, frames.images, params.batch_size, result.device, asked)
     deploys = predicted_classes(softmax(logits)) == CLASS_INDEX[DEPLOY]
     names = [frames.frame_ids[row] for row in asked]
     return _rows("whole_image", "frame", names, [DEPLOY if deploy else NO_DEPLOY for deploy in deploys])

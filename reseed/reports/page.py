@@ -1,87 +1,106 @@
-"""GitHub Markdown from words that others wrote: nothing in them becomes markup, a mention or a page without end."""
+"""Pages from Jinja2 templates: one set of filters, and escaping that fits the form, Markdown or a terminal.
 
+In a Markdown page every value that a template shows is escaped unless it is a `Markdown`: names of files, sites and
+people become no markup, no mention, no line break and no table column, whatever they hold.
+"""
+
+import functools
 import re
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from reseed.score.percent import NOT_AVAILABLE
 
-NONE: Final = "n/a"
+# A Markdown template can also be shown in a terminal, without its markup; text is written as it stands.
+Form = Literal["markdown", "terminal", "text"]
 # A page stays one that people read, and below what GitHub takes as a comment (65,536 characters).
 MOST_ROWS: Final = 20
 MOST_ITEMS: Final = 10
 _LONGEST_NAME: Final = 160
 _LONGEST_TEXT: Final = 300
+_TEMPLATES: Final = Path(__file__).parent / "templates"
 # What messages of this project tell people to run: of letters that are no markup, so it may stay a code span.
 _COMMAND: Final = re.compile(r"\\`((?:dvc|make|python -m reseed)(?: [A-Za-z0-9./=-]+)*)\\`")
-_MARKUP: Final = re.compile(r"([\\`*_\[\]<>#~$])")
+_MARKUP: Final = re.compile(r"([\\`*_\[\]<>#~$|])")
+# Stands for | in a code span until it is known whether the span lies in a table, where the sign needs a backslash.
+_PIPE: Final = "\ue000"
 
 
-def words(text: str) -> str:
+class Markdown(str):
+    """Text that is Markdown already and is shown as it is."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        """Return itself: Jinja2 asks escaped text for this."""
+        return self
+
+
+def words(text: object) -> Markdown:
     """Return a text as it shows itself: no markup but our commands, no mention, one line, at most 300 characters."""
-    one_line = " ".join(text.split())
+    one_line = " ".join(str(text).split())
     cut = one_line if len(one_line) <= _LONGEST_TEXT else f"{one_line[:_LONGEST_TEXT]}…"
     # A mention needs the sign directly before the name.
     escaped = _MARKUP.sub(r"\\\1", cut.replace("&", "&amp;")).replace("@", "@\u200b")
-    return _COMMAND.sub(r"`\1`", escaped)
+    return Markdown(_COMMAND.sub(r"`\1`", escaped))
 
 
-def code(text: str) -> str:
+def code(text: object) -> Markdown:
     """Return a name or value in a code span, whatever it holds; the end of a long one is what tells names apart."""
-    one_line = " ".join(text.split())
+    one_line = " ".join(str(text).split())
     shown = one_line if len(one_line) <= _LONGEST_NAME else f"…{one_line[-_LONGEST_NAME:]}"
     longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if shown.startswith("`") or shown.endswith("`") or not shown else ""
-    return f"{fence}{pad}{shown}{pad}{fence}"
+    return Markdown(f"{fence}{pad}{shown.replace('|', _PIPE)}{pad}{fence}")
 
 
-def percent(value: float | str | None) -> str:
-    """Return percent with one decimal, as far as people read it."""
-    return NONE if value is None else value if isinstance(value, str) else f"{value:.1f} %"
+def percent(value: float | str | None, decimals: int = 1) -> str:
+    """Return percent as people read it; the word that stands for no score as it is."""
+    if value is None or (isinstance(value, float) and value != value):  # noqa: PLR0124 - NaN
+        return NOT_AVAILABLE
+    return value if isinstance(value, str) else f"{value:.{decimals}f} %"
+
+
+def percent_text(value: float | str) -> str:
+    """Return percent with two decimals, as commands print it."""
+    return percent(value, 2)
 
 
 def points(value: float | str) -> str:
     """Return a difference in percent points: one decimal, more where that would show 0 for what is none."""
     if isinstance(value, str):
-        return NONE if value == NOT_AVAILABLE else value
+        return value
     decimals = next((n for n in (1, 2, 3) if round(value, n) != 0), 1)
     return f"{value:+.{decimals}f}" if round(value, decimals) else "0.0"
 
 
-class Page:
-    """A page that grows block by block."""
+def p_text(p: float | str) -> str:
+    """Return a p as people read it."""
+    return p if isinstance(p, str) else ("< 0.001" if p < 0.001 else f"{p:.3f}")
 
-    def __init__(self) -> None:
-        self._blocks: list[str] = []
 
-    def title(self, text: str, level: int = 3) -> None:
-        """Add a heading."""
-        self._blocks.append(f"{'#' * level} {text}")
+def interval_text(interval: Mapping[str, Any] | None, decimals: int = 1) -> str:
+    """Return an interval in percent, `n/a` where it could not be computed; empty where none was to be."""
+    if interval is None:
+        return ""
+    if interval["low"] == NOT_AVAILABLE:
+        return NOT_AVAILABLE
+    return f"{interval['low']:.{decimals}f} to {interval['high']:.{decimals}f}"
 
-    def say(self, text: str) -> None:
-        """Add a paragraph of Markdown."""
-        self._blocks.append(text)
 
-    def warn(self, lines: Sequence[str]) -> None:
-        """Add a warning box with one line each; nothing without lines."""
-        if lines:
-            self._blocks.append("\n".join(["> [!WARNING]", *(f"> - {line}" for line in lines)]))
+def capital(text: str) -> str:
+    """Return a text with a capital first letter."""
+    return text[:1].upper() + text[1:]
 
-    def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True) -> None:
-        """Add a table; nothing without rows. Numbers, all but the first column, stand to the right; words do not."""
-        if rows:
-            self._blocks.append("\n".join(markdown(header, rows, left=1 if numbers else len(header))))
 
-    def items(self, lines: Sequence[str], most: int) -> None:
-        """Add a list, its first `most` lines and how many there are more; nothing without lines."""
-        more = [f"… and {len(lines) - most:,} more"] if len(lines) > most else []
-        if lines:
-            self._blocks.append("\n".join(f"- {line}" for line in [*lines[:most], *more]))
-
-    def text(self) -> str:
-        """Return the page."""
-        return "\n\n".join(self._blocks) + "\n"
+def named_list(items: Sequence[Any], most: int = MOST_ITEMS) -> str:
+    """Return the first items with commas between them, and how many more there are."""
+    more = f" and {len(items) - most:,} more" if len(items) > most else ""
+    return ", ".join(map(str, items[:most])) + more
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "  ") -> list[str]:
@@ -95,31 +114,79 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], indent: str = 
     return lines
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Return the lines of a Markdown table: the first columns to the left, the others to the right."""
-    line = "| " + " | ".join(map(_cell, header)) + " |"
-    rule = "|" + "|".join(["---"] * min(left, len(header)) + ["---:"] * (len(header) - left)) + "|"
-    return [line, rule, *("| " + " | ".join(map(_cell, row)) + " |" for row in rows)]
-
-
-def percent_text(value: float | str) -> str:
-    """Return percent with two decimals, or the word that stands for no score."""
-    return value if isinstance(value, str) else f"{value:.2f} %"
-
-
-def interval_text(interval: dict[str, Any] | None) -> str:
-    """Return an interval in percent; empty where there is none to speak of."""
-    if interval is None:
-        return ""
-    if interval["low"] == NOT_AVAILABLE:
-        return NOT_AVAILABLE
-    return f"{interval['low']:.1f} to {interval['high']:.1f}"
-
-
 def confusion_rows(names: Sequence[str], counts: Sequence[Sequence[int]]) -> list[list[str]]:
     """Return the rows of a confusion table, each with its name first."""
     return [[name, *(f"{count:,}" for count in row)] for name, row in zip(names, counts, strict=True)]
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def render(template: str, form: Form, **context: Any) -> str:
+    """Return a page: the template filled in, blocks with one blank line between them.
+
+    Args:
+        template: File below `templates`.
+        form: What values are escaped for.
+        **context: What the template shows; a name that is missing is an error.
+    """
+    text = _environment(form).get_template(template).render(**context)
+    lines = (
+        line.rstrip().replace(_PIPE, "\\|" if line.lstrip("> ").startswith("|") else "|") for line in text.split("\n")
+    )
+    page = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n") + "\n"
+    return _without_markup(page) if form == "terminal" else page
+
+
+def _without_markup(page: str) -> str:
+    """Return a page for a terminal: headings on lines of their own, what is below them indented."""
+    lines: list[str] = []
+    for line in page.splitlines():
+        if line.startswith("#"):
+            lines += ["", line.lstrip("# ")]
+        elif line:
+            lines.append(f"    {line[2:]}" if line.startswith("- ") else line if line[0] == " " else f"  {line}")
+    return "\n".join(lines) + "\n"
+
+
+@functools.cache
+def _environment(form: Form) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        undefined=StrictUndefined,
+        trim_blocks=True,  # a line that holds one tag only leaves no line; `+%}` keeps the end of any other
+        lstrip_blocks=True,
+        # With `finalize` before it: what is a Markdown stays as it is. A terminal needs no escaping.
+        autoescape=form == "markdown",  # noqa: S701
+        finalize=_as_markdown if form == "markdown" else None,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "capital": capital,
+        "code": code if form == "markdown" else str,
+        "named_list": named_list,
+        "p": p_text,
+        "percent": percent,
+        "points": points,
+        "interval": interval_text,
+        "words": words if form == "markdown" else str,
+    }
+    environment.globals |= {
+        "table": _markdown_table if form == "markdown" else _text_table,
+        "as_markdown": form == "markdown",
+        "na": NOT_AVAILABLE,
+        "most_rows": MOST_ROWS,
+        "most_items": MOST_ITEMS,
+    }
+    return environment
+
+
+def _as_markdown(value: Any) -> Any:
+    return value if hasattr(value, "__html__") else words(value)
+
+
+def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Markdown:
+    lines = [" | ".join(_as_markdown(cell) for cell in row) for row in (header, *rows)]
+    rule = "|".join(["---", *["---:"] * (len(header) - 1)])
+    return Markdown("\n".join([f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])]))
+
+
+def _text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join(aligned(header, rows))

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -13,10 +13,10 @@ from reseed.artifacts.splits import TEST
 from reseed.base.classes import DEPLOY
 from reseed.base.errors import TableError
 from reseed.score.bootstrap import Interval, cluster_counts, intervals
-from reseed.score.confusion import Counts, Shares, accuracy, class_indices, decision_indices, macro_f1
-from reseed.score.evidence import Evidence, score_frames, score_patches
+from reseed.score.confusion import Counts, Shares, accuracy, macro_f1
+from reseed.score.evidence import Evidence, score_items
 from reseed.score.matching import Key, frame_of, sorting
-from reseed.score.registry import FRAME, NAMES, PATCH, Task, TaskScores
+from reseed.score.registry import NAMES, PATCH, TASKS, Task, TaskScores, indices
 
 
 @dataclass(frozen=True)
@@ -120,15 +120,13 @@ class Ceiling:
 
 def human_ceiling(evidence: Evidence) -> list[Ceiling]:
     """Compare every other annotator with the reference; empty if there is only one, or nothing in common on test."""
-    return [*_ceilings(evidence, PATCH), *_ceilings(evidence, FRAME)]
+    return [ceiling for task in TASKS for ceiling in _ceilings(evidence, task)]
 
 
-def _ceilings(evidence: Evidence, task: Literal["patch", "frame"]) -> list[Ceiling]:
+def _ceilings(evidence: Evidence, task: Task) -> list[Ceiling]:
     context = evidence.context
     labels = context.patch_labels if task == PATCH else context.frame_labels
-    items = evidence.labelled_patches(TEST) if task == PATCH else evidence.labelled_frames(TEST)
-    key = f"{task}_id"
-    score, indices = (score_patches, class_indices) if task == PATCH else (score_frames, decision_indices)
+    items, key = evidence.labelled(task, TEST), f"{task}_id"
     reference = sorted(set(labels.loc[labels["gold"] == 1, "annotator"]))
     found = []
     for annotator in sorted(set(labels.loc[labels["gold"] == 0, "annotator"])):
@@ -140,8 +138,8 @@ def _ceilings(evidence: Evidence, task: Literal["patch", "frame"]) -> list[Ceili
         answer = answers.loc[list(both[key])]
         settings = context.settings
         agreement = agree(
-            indices(both["gold"], "gold"),
-            indices(answer, annotator),
+            indices(task, both["gold"], "gold"),
+            indices(task, answer, annotator),
             list(both["group"]),
             len(NAMES[task]),
             settings.resamples,
@@ -153,8 +151,8 @@ def _ceilings(evidence: Evidence, task: Literal["patch", "frame"]) -> list[Ceili
                 gold_annotator=", ".join(reference),
                 annotator=annotator,
                 agreement=agreement,
-                human=score(both, settings, answer),
-                network=score(both, settings),
+                human=score_items(task, both, settings, answer),
+                network=score_items(task, both, settings),
             )
         )
     return found
@@ -166,8 +164,8 @@ class SecondLook:
 
     Args:
         key: The item.
-        first: What the first annotator said.
-        second: What the second said.
+        first: Label of the first annotator.
+        second: Label of the second.
         frame: The frame it lies on; empty if the key does not tell.
         frame_disagreements: Items of that frame that they see differently.
         frame_items: Items of that frame that both labelled.

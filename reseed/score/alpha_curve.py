@@ -1,4 +1,4 @@
-"""Frame scores at every threshold alpha, so that nobody needs a hundred experiments to see them."""
+"""Frame scores at every threshold alpha, and the one place that says which alpha is best."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,70 +6,93 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score
 
-from reseed.score.confusion import Shares, confusion_counts
-from reseed.score.registry import FrameScores, frame_scores
+from reseed.score.alpha import alpha_grid, choose, decisions_over
+from reseed.score.confusion import Counts, Shares, confusion_counts
+from reseed.score.registry import FRAME, HEADLINE, SCORES
+
+_TIE = 1e-12
 
 
 @dataclass(frozen=True)
 class AlphaCurve:
-    """Scores of the labelled frames of one split at A thresholds.
+    """The decisions on the labelled frames of one split at A thresholds.
 
     Args:
         split: Which frames.
-        alphas: (A,) thresholds, ascending.
-        scores: Every field (A,), fractions.
+        grid: A thresholds, ascending.
+        counts: (A, 2, 2) confusion counts, rows gold, columns decision.
     """
 
     split: str
-    alphas: Shares
-    scores: FrameScores
+    grid: tuple[Fraction, ...]
+    counts: Counts
+
+    @property
+    def alphas(self) -> Shares:
+        """(A,) the thresholds."""
+        return np.asarray([float(alpha) for alpha in self.grid])
 
     @property
     def n(self) -> int:
         """Number of labelled frames; with 0 of them no score means anything."""
-        return int(self.scores.n[0])
+        return int(self.counts[0].sum())
 
-    def best(self) -> tuple[float, float]:
+    @property
+    def n_deploy(self) -> int:
+        """Labelled frames whose reference is Deploy."""
+        return int(self.counts[0, 1].sum())
+
+    @property
+    def n_deployed(self) -> Counts:
+        """(A,) frames decided Deploy."""
+        return np.asarray(self.counts[:, :, 1].sum(axis=-1))
+
+    def score(self, key: str) -> Shares:
+        """Return (A,) one of the frame scores, fractions."""
+        return np.asarray(SCORES[FRAME][key](self.counts), dtype=np.float64)
+
+    def best(self) -> tuple[Fraction, float]:
         """Return the threshold of the highest macro F1, ties to the higher, and that macro F1 (a fraction)."""
-        top = float(self.scores.macro_f1.max())
-        return float(self.alphas[self.scores.macro_f1 >= top - 1e-12].max()), top
+        scores = self.score(HEADLINE)
+        return choose(self.grid, scores), float(scores.max())
 
 
 def alpha_curve(
-    split: str, alphas: Sequence[Fraction], deploys: NDArray[np.bool_], gold: NDArray[np.int64]
+    split: str,
+    deploy_count: NDArray[np.int64],
+    n_patches: NDArray[np.int64],
+    gold: NDArray[np.int64],
+    grid: Sequence[Fraction] | None = None,
 ) -> AlphaCurve:
-    """Score the decisions taken at each threshold.
+    """Take and score the decisions of the ratio rule at each threshold.
 
     Args:
         split: Which frames, for the record.
-        alphas: A thresholds, ascending.
-        deploys: (A, N) True where the frame is decided Deploy at that threshold.
+        deploy_count: (N,) patches of each labelled frame that are predicted Deploy.
+        n_patches: (N,) its patches.
         gold: (N,) reference decisions, 0 No-Deploy, 1 Deploy.
+        grid: Thresholds, ascending; 0.00, 0.01 ... 1.00 if None.
 
     Raises:
         TableError: If the shapes do not fit.
     """
-    counts = confusion_counts(gold, deploys.astype(np.int64), 2)
-    return AlphaCurve(split, np.asarray([float(alpha) for alpha in alphas]), frame_scores(counts))
-
-
-_TIE = 1e-12
+    alphas = tuple(alpha_grid() if grid is None else grid)
+    deploys = decisions_over(deploy_count, n_patches, alphas)
+    return AlphaCurve(split, alphas, confusion_counts(gold, deploys.astype(np.int64), 2))
 
 
 def expected_costs(curve: AlphaCurve, false_deploy: float, missed_deploy: float) -> Shares:
     """Return the mean cost of a frame at each threshold, (A,); NaN without labelled frames.
 
     Args:
-        curve: Scores at A thresholds.
+        curve: Decisions at A thresholds.
         false_deploy: Cost of deploying where the reference says No-Deploy.
         missed_deploy: Cost of not deploying where it says Deploy.
     """
-    scores = curve.scores
-    found = np.rint(scores.deploy_recall * scores.n_deploy)
-    wrong = false_deploy * (scores.n_deployed - found) + missed_deploy * (scores.n_deploy - found)
-    costs: Shares = np.divide(wrong, scores.n, out=np.full(len(curve.alphas), np.nan), where=scores.n > 0)
-    return costs
+    wrong = false_deploy * curve.counts[:, 0, 1] + missed_deploy * curve.counts[:, 1, 0]
+    return np.asarray(wrong / curve.n) if curve.n else np.full(len(curve.grid), np.nan)
 
 
 def cheapest_alpha(curve: AlphaCurve, costs: Shares) -> float:
@@ -80,18 +103,8 @@ def cheapest_alpha(curve: AlphaCurve, costs: Shares) -> float:
 def average_precision(positive: NDArray[np.bool_], score: Shares) -> float:
     """Return the area under the precision-recall curve as a sum of steps; NaN without a positive.
 
-    Sum over thresholds of (recall_i - recall_(i-1)) * precision_i, equal scores together, no interpolation.
-
     Args:
         positive: (N,) True where the reference is Deploy.
         score: (N,) the higher, the more Deploy.
     """
-    if not positive.any():
-        return float("nan")
-    order = np.argsort(-score, kind="stable")
-    sorted_score = score[order]
-    last_of_equals = np.flatnonzero(np.append(np.diff(sorted_score) != 0, True))  # a value, not a flag
-    found = np.cumsum(positive[order])[last_of_equals]
-    precision = found / (last_of_equals + 1)
-    recall = found / found[-1]
-    return float((np.diff(recall, prepend=0.0) * precision).sum())
+    return float(average_precision_score(positive, score)) if positive.any() else float("nan")

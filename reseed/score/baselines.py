@@ -2,24 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Final
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from reseed.artifacts.baselines import BASELINES
 from reseed.artifacts.splits import TEST, VAL
-from reseed.base.classes import DEPLOY, NO_DEPLOY
 from reseed.base.errors import TableError
-from reseed.score.alpha_curve import alpha_curve
+from reseed.score.alpha import exact
 from reseed.score.bootstrap import Difference, cluster_counts, paired_differences
-from reseed.score.confusion import class_indices, decision_indices
-from reseed.score.evidence import Evidence, score_frames, score_patches
-from reseed.score.registry import FRAME, NAMES, PATCH, SCORES, Task, TaskScores
+from reseed.score.decisions import best_alpha, count_patches, frame_table
+from reseed.score.evidence import Evidence, score_items
+from reseed.score.registry import ANSWER, FRAME, HEADLINE, NAMES, PATCH, SCORES, Task, TaskScores, indices
 
-HEADLINE: Final = "macro_f1"
 WHOLE_IMAGE: Final = "whole_image"
 NO_INTERVAL: Final = ", with no interval"
 
@@ -109,7 +104,7 @@ def _score(evidence: Evidence, key: str, name: str) -> BaselineScore:
     if "patch" in answers:
         patches = evidence.labelled_patches(TEST)
         predicted = _look_up(answers["patch"], patches["patch_id"], name)
-        patch = score_patches(patches, settings, predicted)
+        patch = score_items(PATCH, patches, settings, predicted)
         gains[PATCH] = _gain(evidence, PATCH, patches, predicted)
     frames, alpha = evidence.labelled_frames(TEST), None
     if len(frames):
@@ -117,7 +112,7 @@ def _score(evidence: Evidence, key: str, name: str) -> BaselineScore:
             decided = _look_up(answers["frame"], frames["frame_id"], name)
         else:
             decided, alpha = _decided_from_patches(evidence, answers["patch"], name)
-        frame = score_frames(frames, settings, decided)
+        frame = score_items(FRAME, frames, settings, decided)
         gains[FRAME] = _gain(evidence, FRAME, frames, decided)
     return BaselineScore(key, name, patch, frame, alpha, gains)
 
@@ -135,28 +130,22 @@ def _look_up(answers: dict[str, str], items: pd.Series, name: str) -> pd.Series:
 def _decided_from_patches(evidence: Evidence, answers: dict[str, str], name: str) -> tuple[pd.Series, float]:
     """Decide the labelled test frames by the ratio rule, at the alpha that is best for this baseline on validation."""
     patches = evidence.patches[evidence.patches["split"].isin((VAL, TEST))]
-    deploy = _look_up(answers, patches["patch_id"], name) == DEPLOY
-    counts = deploy.groupby(patches["frame_id"]).agg(["sum", "size"])
-    val = counts.loc[list(evidence.labelled_frames(VAL)["frame_id"])]
-    test = counts.loc[list(evidence.labelled_frames(TEST)["frame_id"])]
-
-    def decide(part: pd.DataFrame, alphas: Sequence[Fraction]) -> NDArray[np.bool_]:
-        deployed, n = part["sum"].to_numpy(dtype=np.int64), part["size"].to_numpy(dtype=np.int64)
-        return evidence.context.decide(deployed, n, alphas)
-
-    alpha = evidence.alpha
-    if len(val):
-        gold = decision_indices(evidence.labelled_frames(VAL)["gold"], "reference decisions")
-        alpha = alpha_curve(VAL, evidence.alphas, decide(val, evidence.alphas), gold).best()[0]
-    deploys = decide(test, [Fraction(repr(alpha))])[0]
-    return pd.Series(np.where(deploys, DEPLOY, NO_DEPLOY).astype(object)), alpha
+    reference = evidence.frames[["frame_id", "gold"]].rename(columns={"gold": "label"})
+    labels = reference[reference["label"] != ""].assign(gold=1)
+    counts = count_patches(patches.assign(predicted=_look_up(answers, patches["patch_id"], name)), labels)
+    best = best_alpha(counts)
+    alpha = exact(evidence.alpha) if best is None else best
+    decided = dict(zip(*frame_table(counts, alpha)[["frame_id", "decision"]].to_numpy().T, strict=True))
+    return evidence.labelled_frames(TEST)["frame_id"].map(decided), float(alpha)
 
 
 def _gain(evidence: Evidence, task: Task, items: pd.DataFrame, predicted: pd.Series) -> Difference:
-    settings, indices = evidence.context.settings, class_indices if task == PATCH else decision_indices
-    gold, groups, k = indices(items["gold"], "gold"), list(items["group"]), len(NAMES[task])
-    own = items["predicted"] if task == PATCH else items["decision"]
-    mine, theirs = (cluster_counts(groups, gold, indices(answer, "predicted"), k) for answer in (own, predicted))
+    settings = evidence.context.settings
+    gold, groups, k = indices(task, items["gold"], "gold"), list(items["group"]), len(NAMES[task])
+    mine, theirs = (
+        cluster_counts(groups, gold, indices(task, answer, "predicted"), k)
+        for answer in (items[ANSWER[task]], predicted)
+    )
     headline = {HEADLINE: SCORES[task][HEADLINE]}
     return paired_differences(theirs, mine, headline, settings.resamples, settings.seed)[HEADLINE]
 

@@ -1,4 +1,4 @@
-"""`metrics/details.json`: the whole report, one family of scores per entry of the registry."""
+"""`metrics/metrics.json`, the few numbers compared from run to run, and `metrics/details.json`, the whole report."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -7,30 +7,59 @@ import numpy as np
 import pandas as pd
 
 from reseed.artifacts.annotations import WEAK
+from reseed.artifacts.leakage import leakage_sentence
 from reseed.artifacts.splits import TEST, TRAIN, VAL
-from reseed.base.classes import CLASSES, DECISIONS, DEPLOY
-from reseed.score.agreement import Ceiling, human_ceiling
+from reseed.base.classes import CLASSES, DEPLOY
+from reseed.score.agreement import human_ceiling
 from reseed.score.alpha_curve import average_precision, cheapest_alpha, expected_costs
 from reseed.score.baselines import BaselineScore, best_baseline, score_baselines, verdict
-from reseed.score.confusion import Counts, accuracy, class_scores, macro_f1
+from reseed.score.bootstrap import Interval
+from reseed.score.confusion import class_scores
 from reseed.score.coral_cover import coral_cover, cover_errors
-from reseed.score.evidence import (
-    SCORED,
-    Evidence,
-    frame_confusion,
-    frames_per_split,
-    patch_confusion,
-    score_frames,
-    split_reliability,
+from reseed.score.decisions import LOGISTIC, RATIO
+from reseed.score.evidence import SCORED, Evidence, frames_per_split, score_items, split_reliability
+from reseed.score.percent import NOT_AVAILABLE, class_key, percent, percent_if
+from reseed.score.registry import (
+    FRAME,
+    HEADLINE,
+    NAMES,
+    PATCH,
+    TASKS,
+    Task,
+    TaskScores,
+    as_intervals,
+    as_metrics,
 )
-from reseed.score.percent import NOT_AVAILABLE, class_key, percent
-from reseed.score.registry import FRAME, PATCH, Task, TaskScores, as_intervals, as_metrics
 
 UNITS: Final = (
     "scores, shares and cover in percent; n, support, predicted, confusion and clusters are counts; alpha and p 0-1, "
     "kappa -1 to 1, brier_score 0-2; low and high are 95 % intervals over the groups of the split"
 )
-TASKS: Final[tuple[Task, ...]] = (PATCH, FRAME)
+
+
+def summarise(evidence: Evidence) -> dict[str, dict[str, Any]]:
+    """Return the content of `metrics/metrics.json`: test scores, validation beside them, and what they come from."""
+    patch, frame = (evidence.scores[task][TEST] for task in TASKS)
+    interval, frames = patch.intervals[HEADLINE], frames_per_split(evidence)
+    scores, decided = as_metrics(patch), as_metrics(frame)
+    return {
+        PATCH: {
+            HEADLINE: scores.pop(HEADLINE),
+            f"{HEADLINE}_low": percent_if(interval.low, interval.available),
+            f"{HEADLINE}_high": percent_if(interval.high, interval.available),
+            "accuracy": scores.pop("accuracy"),
+            "n": scores.pop("n"),
+            **scores,
+        },
+        FRAME: {"alpha": evidence.alpha, "accuracy": decided.pop("accuracy"), **decided},
+        # Validation chose the epoch and alpha: optimistic, to be read beside test.
+        "validation": {f"{task}_{HEADLINE}": as_metrics(evidence.scores[task][VAL])[HEADLINE] for task in TASKS},
+        "data": {
+            "synthetic": evidence.synthetic,
+            "frames_train": frames[TRAIN],
+            "frames_test": frames[TEST],
+        },
+    }
 
 
 def describe(evidence: Evidence) -> dict[str, Any]:
@@ -50,7 +79,7 @@ def baseline_details(evidence: Evidence) -> dict[str, Any]:
 
 def rule_details(evidence: Evidence) -> dict[str, Any]:
     """Score both rules, whichever decides; on validation, where both were fitted, that is optimistic."""
-    return {"used": evidence.rule, **{rule: _rule(evidence, rule) for rule in ("ratio", "logistic")}}
+    return {"used": evidence.rule, **{rule: _rule(evidence, rule) for rule in (RATIO, LOGISTIC)}}
 
 
 def calibration_details(evidence: Evidence) -> dict[str, Any]:
@@ -86,7 +115,7 @@ def ceiling_details(evidence: Evidence) -> dict[str, Any] | str:
                 "n": entry.agreement.n,
                 "agreement": percent(entry.agreement.agreement),
                 "kappa": _number(entry.agreement.kappa),
-                "kappa_interval": _kappa_interval(entry),
+                "kappa_interval": _kappa_interval(entry.agreement.intervals["kappa"]),
                 "human": as_metrics(entry.human),
                 "network": as_metrics(entry.network),
             }
@@ -140,6 +169,11 @@ def data_details(evidence: Evidence) -> dict[str, Any]:
     }
 
 
+def leakage_details(evidence: Evidence) -> dict[str, Any]:
+    """Say what frames at the borders of splits have in common: shared seafloor inflates every score."""
+    return {"in_words": leakage_sentence(evidence.context.leakage), **evidence.context.leakage}
+
+
 # One line per family of scores.
 DETAILS: Final[Mapping[str, Callable[[Evidence], Any]]] = {
     "patch": patch_details,
@@ -151,6 +185,7 @@ DETAILS: Final[Mapping[str, Callable[[Evidence], Any]]] = {
     "calibration": calibration_details,
     "coral_cover": coral_details,
     "data": data_details,
+    "leakage": leakage_details,
 }
 
 
@@ -161,7 +196,7 @@ def _patch_split(evidence: Evidence, split: str) -> dict[str, Any]:
         "n": len(labelled),
         "unlabelled": len(everything) - len(labelled),
         "labels": "weak" if (labelled["kind"] == WEAK).any() else "annotated",
-        **_scores(patch_confusion(labelled), CLASSES, f"no patch of the {split} split has a reference class"),
+        **_scores(evidence.scores[PATCH][split], f"no patch of the {split} split has a reference class"),
         "intervals": _intervals(evidence.scores[PATCH][split]),
         "predicted_share": _shares(everything["predicted"]),
     }
@@ -173,18 +208,18 @@ def _frame_split(evidence: Evidence, split: str) -> dict[str, Any]:
     return {
         "n": len(labelled),
         "unlabelled": n - len(labelled),
-        **_scores(frame_confusion(labelled), DECISIONS, f"no frame of the {split} split has a reference decision"),
+        **_scores(evidence.scores[FRAME][split], f"no frame of the {split} split has a reference decision"),
         "intervals": _intervals(evidence.scores[FRAME][split]),
     }
 
 
-def _scores(counts: Counts, names: tuple[str, ...], without: str) -> dict[str, Any]:
-    if counts.sum() == 0:
+def _scores(result: TaskScores, without: str) -> dict[str, Any]:
+    if result.n == 0:
         return {"scores": NOT_AVAILABLE, "reason": without}
-    each = class_scores(counts)
+    each, names = class_scores(result.confusion), NAMES[result.task]
+    by_class = {f"{class_key(name)}_{score}" for name in names for score in ("precision", "recall", "f1")}
     return {
-        "macro_f1": percent(macro_f1(counts)),
-        "accuracy": percent(accuracy(counts)),
+        **{key: percent(value) for key, value in result.scores.items() if key not in by_class},
         "classes": {
             class_key(name): {
                 "precision": percent(each.precision[index]),
@@ -195,7 +230,12 @@ def _scores(counts: Counts, names: tuple[str, ...], without: str) -> dict[str, A
             }
             for index, name in enumerate(names)
         },
-        "confusion": {"rows": "gold", "columns": "predicted", "order": list(names), "counts": counts.tolist()},
+        "confusion": {
+            "rows": "gold",
+            "columns": "predicted",
+            "order": list(names),
+            "counts": result.confusion.tolist(),
+        },
     }
 
 
@@ -214,7 +254,7 @@ def _best(evidence: Evidence, split: str) -> dict[str, Any] | str:
     if curve.n == 0:
         return NOT_AVAILABLE
     alpha, score = curve.best()
-    return {"alpha": alpha, "frame_macro_f1": percent(score), "n": curve.n}
+    return {"alpha": float(alpha), "frame_macro_f1": percent(score), "n": curve.n}
 
 
 def _costs(evidence: Evidence) -> dict[str, Any] | str:
@@ -271,8 +311,8 @@ def _baseline(entry: BaselineScore) -> dict[str, Any]:
             **as_metrics(scores),
             "intervals": _intervals(scores),
             "network_minus_this": {
-                "macro_f1": percent(gain.difference),
-                **as_intervals({"macro_f1": gain.interval})["macro_f1"],
+                HEADLINE: percent(gain.difference),
+                **as_intervals({HEADLINE: gain.interval})[HEADLINE],
                 "p": _number(gain.p),
             },
         }
@@ -283,7 +323,7 @@ def _best_baseline(entry: BaselineScore | None, task: Task) -> dict[str, Any] | 
     scores = None if entry is None else entry.scores(task)
     if entry is None or scores is None:
         return NOT_AVAILABLE
-    return {"name": entry.name, "macro_f1": percent(scores.scores["macro_f1"])}
+    return {"name": entry.name, HEADLINE: percent(scores.scores[HEADLINE])}
 
 
 def _rule(evidence: Evidence, rule: str) -> dict[str, Any]:
@@ -293,7 +333,7 @@ def _rule(evidence: Evidence, rule: str) -> dict[str, Any]:
         answers = frames[f"{rule}_decision"]
         if (answers == "").any():
             return {"scores": NOT_AVAILABLE, "reason": "the labelled validation frames do not have both decisions"}
-        scores = score_frames(frames, evidence.context.settings, answers)
+        scores = score_items(FRAME, frames, evidence.context.settings, answers)
         found[split] = {**as_metrics(scores), "intervals": _intervals(scores)} if scores.n else NOT_AVAILABLE
     return found
 
@@ -310,8 +350,7 @@ def _calibrated(evidence: Evidence, split: str) -> dict[str, Any] | str:
     }
 
 
-def _kappa_interval(entry: Ceiling) -> dict[str, Any]:
-    interval = entry.agreement.intervals["kappa"]
+def _kappa_interval(interval: Interval) -> dict[str, Any]:
     if not interval.available:
         return {"low": NOT_AVAILABLE, "high": NOT_AVAILABLE, "reason": interval.reason}
     return {"low": _number(interval.low), "high": _number(interval.high), "clusters": interval.clusters}

@@ -1,9 +1,8 @@
 """Everything the scores of one run are computed from, joined and checked once."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -12,21 +11,18 @@ from numpy.typing import NDArray
 from reseed.artifacts.annotations import WEAK
 from reseed.artifacts.raw import RawSource
 from reseed.artifacts.splits import TEST, TRAIN, VAL
-from reseed.base.classes import CLASSES, DECISIONS
+from reseed.base.classes import CLASS_INDEX
 from reseed.base.errors import TableError
 from reseed.params.evaluate import EvaluateParams
 from reseed.score.alpha_curve import AlphaCurve, alpha_curve
 from reseed.score.calibration import Reliability, reliability
 from reseed.score.confusion import Counts, class_indices, confusion_counts, decision_indices
-from reseed.score.registry import FRAME, PATCH, TaskScores, score_task
+from reseed.score.registry import ANSWER, NAMES, PATCH, TASKS, Task, TaskScores, indices, score_task
 
-SCORED = (VAL, TEST)
+SCORED: Final = (VAL, TEST)
 _PLACE = ["site", "sequence", "synthetic", "water_depth_m", "altitude_m"]
 PROBABILITIES = ["p_no_deploy", "p_coral", "p_deploy"]
 _LIGHT = ["contrast", "blue_red_ratio"]
-
-# (deploy_count, n_patches, alphas) -> (A, N) True for Deploy: the ratio rule, handed in as evaluate imports no decide.
-Decide = Callable[[NDArray[np.int64], NDArray[np.int64], Sequence[Fraction]], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,7 @@ class Context:
         patch_labels: Table PATCH_LABELS, every annotator.
         frame_labels: Table FRAME_LABELS, every annotator.
         calibration: Content of `calibration.json`.
-        decide: The ratio rule.
+        leakage: Content of `leakage.json`: what frames of different splits have in common.
     """
 
     settings: EvaluateParams
@@ -51,7 +47,7 @@ class Context:
     patch_labels: pd.DataFrame
     frame_labels: pd.DataFrame
     calibration: dict[str, Any]
-    decide: Decide
+    leakage: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -62,8 +58,6 @@ class Evidence:
         patches: Table PATCH_PREDICTIONS with group, site, sequence, synthetic, conditions and the kind of the reference
             label (empty if there is none), one row per patch.
         frames: Table FRAME_PREDICTIONS with the same but kind, one row per frame.
-        alphas: A thresholds, ascending.
-        deploys: (A, frames) True where that frame is decided Deploy at that threshold.
         sources: What was pulled.
         context: What the scores are read against.
         scores: By task (patch, frame) and split (val, test): the scores with their intervals.
@@ -71,8 +65,6 @@ class Evidence:
 
     patches: pd.DataFrame
     frames: pd.DataFrame
-    alphas: tuple[Fraction, ...]
-    deploys: NDArray[np.bool_]
     sources: tuple[RawSource, ...]
     context: Context
     scores: Mapping[str, Mapping[str, TaskScores]]
@@ -105,36 +97,36 @@ class Evidence:
         """Return the frames of `split` that have a reference decision."""
         return labelled(self.frames, split)
 
+    def labelled(self, task: Task, split: str) -> pd.DataFrame:
+        """Return the patches or frames of `split` that have a reference."""
+        return labelled(self.patches if task == PATCH else self.frames, split)
+
     def curve(self, split: str) -> AlphaCurve:
         """Score the labelled frames of `split` at every threshold."""
-        mask = _is_labelled(self.frames, split)
-        gold = decision_indices(self.frames.loc[mask, "gold"], "reference decisions")
-        return alpha_curve(split, self.alphas, self.deploys[:, mask], gold)
+        frames = self.labelled_frames(split)
+        gold = decision_indices(frames["gold"], "reference decisions")
+        return alpha_curve(split, frames["deploy_count"].to_numpy(), frames["n_patches"].to_numpy(), gold)
 
 
 def labelled(table: pd.DataFrame, split: str) -> pd.DataFrame:
     """Return the rows of `split` that have a reference."""
-    return table[_is_labelled(table, split)]
+    return table[(table["split"] == split) & (table["gold"] != "")]
 
 
-def score_patches(patches: pd.DataFrame, settings: EvaluateParams, answers: pd.Series | None = None) -> TaskScores:
-    """Score labelled patches, with intervals over their groups.
+def score_items(
+    task: Task, items: pd.DataFrame, settings: EvaluateParams, answers: pd.Series | None = None
+) -> TaskScores:
+    """Score labelled patches or frames, with intervals over their groups.
 
     Args:
-        patches: Rows of `Evidence.patches` that have a reference.
+        task: Which.
+        items: Rows of `Evidence.patches` or `Evidence.frames` that have a reference.
         settings: Number of resamples and their seed.
-        answers: Other answers than `predicted`, in the same order.
+        answers: Other answers than those of the network, in the same order.
     """
-    predicted = class_indices(patches["predicted"] if answers is None else answers, "predicted")
-    gold = class_indices(patches["gold"], "gold")
-    return score_task(PATCH, gold, predicted, list(patches["group"]), settings.resamples, settings.seed)
-
-
-def score_frames(frames: pd.DataFrame, settings: EvaluateParams, answers: pd.Series | None = None) -> TaskScores:
-    """Score labelled frames, with intervals over their groups; arguments as `score_patches`, answers as `decision`."""
-    predicted = decision_indices(frames["decision"] if answers is None else answers, "decisions")
-    gold = decision_indices(frames["gold"], "reference decisions")
-    return score_task(FRAME, gold, predicted, list(frames["group"]), settings.resamples, settings.seed)
+    gold = indices(task, items["gold"], "gold")
+    predicted = indices(task, items[ANSWER[task]] if answers is None else answers, ANSWER[task])
+    return score_task(task, gold, predicted, list(items["group"]), settings.resamples, settings.seed)
 
 
 def split_reliability(evidence: Evidence, split: str) -> Reliability | None:
@@ -166,20 +158,10 @@ def with_kinds(patches: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     return patches.assign(kind=[kind_of.get(patch_id, "") for patch_id in patches["patch_id"]])
 
 
-def patch_confusion(patches: pd.DataFrame) -> Counts:
-    """Return the (3, 3) confusion counts of labelled patches, rows gold, columns predicted."""
-    return confusion_counts(
-        class_indices(patches["gold"], "gold"), class_indices(patches["predicted"], "predicted"), len(CLASSES)
-    )
-
-
-def frame_confusion(frames: pd.DataFrame) -> Counts:
-    """Return the (2, 2) confusion counts of labelled frames, rows gold, columns decision."""
-    return confusion_counts(
-        decision_indices(frames["gold"], "reference decisions"),
-        decision_indices(frames["decision"], "decisions"),
-        len(DECISIONS),
-    )
+def item_confusion(task: Task, items: pd.DataFrame) -> Counts:
+    """Return the (K, K) confusion counts of labelled patches or frames, rows gold, columns the answer."""
+    answers = indices(task, items[ANSWER[task]], ANSWER[task])
+    return confusion_counts(indices(task, items["gold"], "gold"), answers, len(NAMES[task]))
 
 
 def gather(
@@ -187,7 +169,6 @@ def gather(
     frames: pd.DataFrame,
     catalog: pd.DataFrame,
     sources: Sequence[RawSource],
-    alphas: Sequence[Fraction],
     context: Context,
 ) -> Evidence:
     """Join predictions with the catalog and check that they belong together.
@@ -197,7 +178,6 @@ def gather(
         frames: Table FRAME_PREDICTIONS.
         catalog: Table FRAMES.
         sources: What was pulled, `data/raw.json`.
-        alphas: A thresholds, ascending.
         context: What the scores are read against.
 
     Raises:
@@ -224,13 +204,11 @@ def gather(
     evidence = Evidence(
         patches=patches,
         frames=frames,
-        alphas=tuple(alphas),
-        deploys=context.decide(frames["deploy_count"].to_numpy(), frames["n_patches"].to_numpy(), alphas),
         sources=tuple(sources),
         context=context,
         scores={
-            PATCH: {split: score_patches(labelled(patches, split), context.settings) for split in SCORED},
-            FRAME: {split: score_frames(labelled(frames, split), context.settings) for split in SCORED},
+            task: {split: score_items(task, labelled(items, split), context.settings) for split in SCORED}
+            for task, items in zip(TASKS, (patches, frames), strict=True)
         },
     )
     if evidence.labelled_patches(TEST).empty:
@@ -242,13 +220,53 @@ def gather(
     return evidence
 
 
+def confident_mistakes(evidence: Evidence, count: int) -> pd.DataFrame:
+    """Return the most confident wrong test patches, surest first, ties by patch_id.
+
+    Args:
+        evidence: The predictions.
+        count: At most this many.
+
+    Returns:
+        Columns patch_id, frame_id, site, gold, predicted, probability (of the predicted class, 0-1).
+    """
+    patches = evidence.labelled_patches(TEST)
+    wrong = patches[patches["gold"] != patches["predicted"]].reset_index(drop=True)
+    column = wrong["predicted"].map(CLASS_INDEX).to_numpy(dtype=np.int64)
+    wrong["probability"] = wrong[PROBABILITIES].to_numpy()[np.arange(len(wrong)), column]
+    ordered = wrong.sort_values(["probability", "patch_id"], ascending=[False, True], kind="stable")
+    columns = ["patch_id", "frame_id", "site", "gold", "predicted", "probability"]
+    return ordered.head(count)[columns].reset_index(drop=True)
+
+
+def patch_rows(mistakes: pd.DataFrame, index: pd.DataFrame, n_packed: int) -> NDArray[np.int64]:
+    """Return the rows of `patches.npy` that show the mistakes.
+
+    Args:
+        mistakes: M rows with patch_id.
+        index: Table PATCH_INDEX, in the order of `patches.npy`.
+        n_packed: Length of `patches.npy`.
+
+    Returns:
+        (M,) positions.
+
+    Raises:
+        TableError: If the index does not describe the packed patches, or a patch is not in it.
+    """
+    if len(index) != n_packed:
+        raise TableError(
+            f"data/patches/index.csv lists {len(index)} patches, patches.npy holds {n_packed}; run `dvc repro extract`"
+        )
+    row_of = {patch: row for row, patch in enumerate(index["patch_id"])}
+    lost = [patch for patch in mistakes["patch_id"] if patch not in row_of]
+    if lost:
+        raise TableError(f"data/patches/index.csv: no patch {lost[0]}; run `dvc repro`")
+    return np.asarray([row_of[patch] for patch in mistakes["patch_id"]], dtype=np.int64)
+
+
 def frames_per_split(evidence: Evidence) -> dict[str, int]:
     """Return how many frames each of train, val and test holds, labelled or not."""
     return {split: int((evidence.frames["split"] == split).sum()) for split in (TRAIN, VAL, TEST)}
-
-
-def _is_labelled(table: pd.DataFrame, split: str) -> NDArray[np.bool_]:
-    return ((table["split"] == split) & (table["gold"] != "")).to_numpy(dtype=np.bool_)
 
 
 def _same(in_patches: set[str], in_frames: set[str], where: str) -> None:

@@ -10,25 +10,34 @@ from reseed.artifacts.splits import TEST
 from reseed.artifacts.table import Column
 from reseed.base.classes import CLASSES
 from reseed.params.evaluate import EvaluateParams
-from reseed.score.confusion import accuracy, class_scores, macro_f1
-from reseed.score.evidence import SCORED, Evidence, frame_confusion, score_patches
+from reseed.score.evidence import SCORED, Evidence, item_confusion, score_items
 from reseed.score.percent import class_key, percent_or_nan
-from reseed.score.registry import frame_scores
+from reseed.score.registry import FRAME, HEADLINE, PATCH, SCORES, Entry, Task
+
+
+def _shown(task: Task) -> list[tuple[str, Entry]]:
+    """Return key and entry of the scores in these tables; of frames accuracy comes first, as in metrics.json."""
+    shown = [(key, entry) for key, entry in SCORES[task].items() if entry.in_tables]
+    return sorted(shown, key=lambda pair: task == FRAME and pair[0] != "accuracy")
+
+
+def _columns(task: Task) -> tuple[Column, ...]:
+    headline, *others = (entry for _, entry in _shown(task))
+    ends = (
+        Column(f"{HEADLINE}_low", "float", "lower end of its 95 % interval; empty with fewer than 5 groups here"),
+        Column(f"{HEADLINE}_high", "float", "upper end"),
+    )
+    first, *rest = (Column(entry.column, "float", f"{entry.full_label} (percent)") for entry in (headline, *others))
+    return (first, *(ends if task == PATCH else ()), *rest)
+
 
 SCORES_OF_A_PLACE: Final = (
     Column("n_patches", "int", "labelled patches"),
-    Column("macro_f1", "float", "patch macro F1 over all three classes (percent)"),
-    Column("macro_f1_low", "float", "lower end of its 95 % interval; empty with fewer than 5 groups here"),
-    Column("macro_f1_high", "float", "upper end"),
-    Column("accuracy", "float", "patch accuracy (percent)"),
-    *(Column(f"{class_key(name)}_f1", "float", f"F1 of {name} patches (percent)") for name in CLASSES),
+    *_columns(PATCH),
     *(Column(f"{class_key(name)}_support", "int", f"labelled patches that are {name}") for name in CLASSES),
     Column("n_frames", "int", "labelled frames"),
     Column("deploy_frames", "int", "labelled frames whose reference is Deploy"),
-    Column("frame_accuracy", "float", "accuracy of the frame decisions (percent)"),
-    Column("frame_macro_f1", "float", "macro F1 over the two decisions (percent)"),
-    Column("deploy_precision", "float", "frame Deploy precision (percent)"),
-    Column("deploy_recall", "float", "frame Deploy recall (percent)"),
+    *_columns(FRAME),
 )
 _SPLIT: Final = Column("split", "text", "val or test")
 _SITE: Final = Column("site", "text", "reef site")
@@ -63,8 +72,7 @@ def _by_place(evidence: Evidence, names: list[str], columns: tuple[Column, ...])
                 {
                     "split": split,
                     **where,
-                    **patch_row(_at(patches, where), evidence.context.settings),
-                    **frame_row(_at(frames, where)),
+                    **place_row(_at(patches, where), _at(frames, where), evidence.context.settings),
                 }
             )
     return pd.DataFrame(rows, columns=[column.name for column in columns])
@@ -76,32 +84,19 @@ def _at(table: pd.DataFrame, where: dict[str, object]) -> pd.DataFrame:
     return table
 
 
-def patch_row(patches: pd.DataFrame, settings: EvaluateParams) -> dict[str, float | int]:
-    """Return the patch scores of some labelled patches, in percent, as the tables by place and condition hold them."""
-    result = score_patches(patches, settings)
-    n, each, interval = result.n, class_scores(result.confusion), result.intervals["macro_f1"]
+def place_row(patches: pd.DataFrame, frames: pd.DataFrame, settings: EvaluateParams) -> dict[str, float | int]:
+    """Return the scores of some labelled patches and frames, in percent, as the tables by place hold them."""
+    result, counts = score_items(PATCH, patches, settings), item_confusion(FRAME, frames)
+    interval, supports, n_frames = result.intervals[HEADLINE], result.confusion.sum(axis=1), int(counts.sum())
     return {
-        "n_patches": n,
-        "macro_f1": percent_or_nan(macro_f1(result.confusion), n),
-        "macro_f1_low": percent_or_nan(interval.low, n),
-        "macro_f1_high": percent_or_nan(interval.high, n),
-        "accuracy": percent_or_nan(accuracy(result.confusion), n),
-        **{f"{class_key(name)}_f1": percent_or_nan(each.f1[index], n) for index, name in enumerate(CLASSES)},
-        **{f"{class_key(name)}_support": int(each.support[index]) for index, name in enumerate(CLASSES)},
-    }
-
-
-def frame_row(frames: pd.DataFrame) -> dict[str, float | int]:
-    """Return the scores of the decisions on some labelled frames, in percent, as these tables hold them."""
-    scores = frame_scores(frame_confusion(frames))
-    n = int(scores.n)
-    return {
-        "n_frames": n,
-        "deploy_frames": int(scores.n_deploy),
-        "frame_accuracy": percent_or_nan(scores.accuracy, n),
-        "frame_macro_f1": percent_or_nan(scores.macro_f1, n),
-        "deploy_precision": percent_or_nan(scores.deploy_precision, n),
-        "deploy_recall": percent_or_nan(scores.deploy_recall, n),
+        "n_patches": result.n,
+        f"{HEADLINE}_low": percent_or_nan(interval.low, result.n),
+        f"{HEADLINE}_high": percent_or_nan(interval.high, result.n),
+        **{entry.column: percent_or_nan(result.scores[key], result.n) for key, entry in _shown(PATCH)},
+        **{f"{class_key(name)}_support": int(supports[index]) for index, name in enumerate(CLASSES)},
+        "n_frames": n_frames,
+        "deploy_frames": int(counts[1].sum()),
+        **{entry.column: percent_or_nan(entry(counts), n_frames) for _, entry in _shown(FRAME)},
     }
 
 
@@ -143,8 +138,11 @@ def by_condition(evidence: Evidence) -> pd.DataFrame:
                     "from": float(mine.min()) if quartile else np.nan,
                     "to": float(mine.max()) if quartile else np.nan,
                     "frames": len(mine),
-                    **patch_row(patches[patches["frame_id"].isin(names)], evidence.context.settings),
-                    **frame_row(decided[decided["frame_id"].isin(names)]),
+                    **place_row(
+                        patches[patches["frame_id"].isin(names)],
+                        decided[decided["frame_id"].isin(names)],
+                        evidence.context.settings,
+                    ),
                 }
             )
     return pd.DataFrame(rows, columns=[column.name for column in BY_CONDITION])

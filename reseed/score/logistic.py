@@ -10,17 +10,15 @@ from typing import Final
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
-from reseed.artifacts.splits import VAL
 from reseed.base.classes import CORAL, DEPLOY
 from reseed.base.errors import TableError
-from reseed.score.aggregate import FrameCounts
 
 FEATURES: Final = ("deploy share", "coral share", "deploy spread", "coral spread")
 
-# Penalty on the weights of standardised features, as scikit-learn's LogisticRegression(C=1).
-_PENALTY: Final = 1.0
-_STEPS: Final = 100
+# A chance this near to one half is one half.
 _SMALL: Final = 1e-10
 
 
@@ -49,27 +47,6 @@ class LogisticRule:
             features: (N, F) as `frame_features` gives them.
         """
         return np.asarray(((features - self.mean) / self.scale) @ self.weights + self.bias > _SMALL, dtype=np.bool_)
-
-
-def logistic_decisions(predictions: pd.DataFrame, index: pd.DataFrame, counts: FrameCounts) -> NDArray[np.bool_] | None:
-    """Fit the rule on the labelled validation frames and decide every frame by it.
-
-    Args:
-        predictions: Table PATCH_PREDICTIONS.
-        index: Table PATCH_INDEX.
-        counts: The N frames of `predictions`.
-
-    Returns:
-        (N,) True for Deploy; None if the validation frames do not have both decisions.
-
-    Raises:
-        TableError: If a predicted patch is not in the index.
-    """
-    names, features = frame_features(predictions, index)
-    assert (names == counts.frame_id).all()  # both sorted
-    val = counts.labelled(VAL)
-    rule = fit_rule(features[val], np.asarray(counts.gold[val] == DEPLOY))
-    return None if rule is None else rule.deploys(features)
 
 
 def frame_features(predictions: pd.DataFrame, index: pd.DataFrame) -> tuple[NDArray[np.object_], NDArray[np.float64]]:
@@ -108,7 +85,7 @@ def frame_features(predictions: pd.DataFrame, index: pd.DataFrame) -> tuple[NDAr
 
 
 def fit_rule(features: NDArray[np.float64], deploy: NDArray[np.bool_]) -> LogisticRule | None:
-    """Fit the rule, by Newton's method, on labelled validation frames and no others.
+    """Fit the rule, with scikit-learn's default penalty, on labelled validation frames and no others.
 
     Args:
         features: (N, F) of these frames.
@@ -119,21 +96,9 @@ def fit_rule(features: NDArray[np.float64], deploy: NDArray[np.bool_]) -> Logist
     """
     if deploy.all() or not deploy.any():
         return None
-    mean, scale = features.mean(axis=0), features.std(axis=0)
-    scale = np.where(scale > _SMALL, scale, 1.0)
-    design = np.column_stack([(features - mean) / scale, np.ones(len(features))])
-    penalty = np.full(design.shape[1], _PENALTY)
-    penalty[-1] = 0.0
-    weights = np.zeros(design.shape[1])
-    for _ in range(_STEPS):
-        chance = 1 / (1 + np.exp(-design @ weights))
-        gradient = design.T @ (chance - deploy) + penalty * weights
-        curvature = (design * (chance * (1 - chance))[:, None]).T @ design + np.diag(penalty)
-        step = np.linalg.solve(curvature, gradient)
-        weights -= step
-        if np.abs(step).max() < _SMALL:
-            break
-    return LogisticRule(mean, scale, weights[:-1], float(weights[-1]), len(features))
+    scaler = StandardScaler().fit(features)
+    fitted = LogisticRegression(C=1.0, solver="newton-cholesky", tol=1e-12).fit(scaler.transform(features), deploy)
+    return LogisticRule(scaler.mean_, scaler.scale_, fitted.coef_[0], float(fitted.intercept_[0]), len(features))
 
 
 def _count_and_spread(

@@ -13,8 +13,8 @@ from scipy.stats import binomtest
 from reseed.base.classes import DEPLOY
 from reseed.base.errors import TableError
 from reseed.score.bootstrap import Difference, Interval, Score, cluster_counts, paired_differences
-from reseed.score.confusion import Counts, class_indices, decision_indices
-from reseed.score.registry import FRAME, NAMES, PATCH, SCORES, Task
+from reseed.score.confusion import Counts
+from reseed.score.registry import ANSWER, FRAME, NAMES, PATCH, SCORES, Task, indices
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ TESTED: Final[Mapping[Task, str]] = {PATCH: "macro_f1", FRAME: "accuracy"}
 
 @dataclass(frozen=True)
 class Answers:
-    """What one run says of its test split.
+    """The answers of one run to its test split.
 
     Args:
         name: The run, for messages.
@@ -160,14 +160,9 @@ def cluster_tables(run: Answers, task: Task, groups: Mapping[str, str] | None = 
         groups: Cluster of each test frame; those of the run itself if None.
     """
     own = dict(zip(run.frames["frame_id"], run.frames["group"], strict=True)) if groups is None else groups
-    if task == PATCH:
-        clusters = [own[frame] for frame in run.patches["frame_id"]]
-        gold, said = class_indices(run.patches["gold"], "gold"), class_indices(run.patches["predicted"], "predicted")
-    else:
-        frames = run.frames[run.frames["gold"] != ""]
-        clusters = [own[frame] for frame in frames["frame_id"]]
-        gold, said = decision_indices(frames["gold"], "gold"), decision_indices(frames["decision"], "decisions")
-    return cluster_counts(clusters, gold, said, len(NAMES[task]))
+    items = run.patches if task == PATCH else run.frames[run.frames["gold"] != ""]
+    gold, answers = (indices(task, items[name], name) for name in ("gold", ANSWER[task]))
+    return cluster_counts([own[frame] for frame in items["frame_id"]], gold, answers, len(NAMES[task]))
 
 
 def paired(
@@ -204,8 +199,8 @@ def paired(
 
 
 def _identical(task: Task, runs: Sequence[Answers]) -> bool:
-    said = [run.patches["predicted"] if task == PATCH else run.frames["decision"] for run in runs]
-    return all(list(answers) == list(said[0]) for answers in said)
+    answers = [list((run.patches if task == PATCH else run.frames)[ANSWER[task]]) for run in runs]
+    return all(mine == answers[0] for mine in answers)
 
 
 def _mean_over_runs(score: Score) -> Score:

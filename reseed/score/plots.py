@@ -9,28 +9,28 @@ import pandas as pd
 
 from reseed.artifacts.splits import TEST, VAL
 from reseed.artifacts.table import Column
-from reseed.score.alpha_curve import AlphaCurve, expected_costs
+from reseed.score.alpha_curve import expected_costs
 from reseed.score.calibration import BINS
-from reseed.score.confusion import Shares
 from reseed.score.coral_cover import CORAL_COVER, coral_cover
 from reseed.score.evidence import Evidence, split_reliability
 from reseed.score.groups import BY_CONDITION, BY_SEQUENCE, BY_SITE, by_condition, by_sequence, by_site
+from reseed.score.registry import FRAME, SCORES
 
 CONFUSION: Final = (
     Column("actual", "text", "reference"),
     Column("predicted", "text", "what the network, or the rule, says"),
 )
 
+# Column prefix of each split in the table over alpha.
+_PREFIX: Final = {TEST: "", VAL: "validation_"}
+_OVER_ALPHA: Final = tuple(entry for entry in SCORES[FRAME].values() if entry.in_tables)
 ALPHA_CURVE: Final = (
     Column("alpha", "float", "threshold, 0-1"),
-    Column("macro_f1", "float", "macro F1 over the two decisions on test frames (percent)"),
-    Column("accuracy", "float", "accuracy on test frames (percent)"),
-    Column("deploy_precision", "float", "Deploy precision on test frames (percent)"),
-    Column("deploy_recall", "float", "Deploy recall on test frames (percent)"),
-    Column("validation_macro_f1", "float", "macro F1 over the two decisions on validation frames (percent)"),
-    Column("validation_accuracy", "float", "accuracy on validation frames (percent)"),
-    Column("validation_deploy_precision", "float", "Deploy precision on validation frames (percent)"),
-    Column("validation_deploy_recall", "float", "Deploy recall on validation frames (percent)"),
+    *(
+        Column(f"{prefix}{entry.key}", "float", f"{entry.label} on the {split} frames (percent)")
+        for split, prefix in _PREFIX.items()
+        for entry in _OVER_ALPHA
+    ),
     Column("cost", "float", "expected cost of a test frame, in the unit of evaluate.cost_*"),
     Column("validation_cost", "float", "expected cost of a validation frame"),
 )
@@ -60,23 +60,15 @@ def frame_pairs(evidence: Evidence) -> pd.DataFrame:
 
 def alpha_table(evidence: Evidence) -> pd.DataFrame:
     """Return the frame scores at every alpha; columns ALPHA_CURVE, NaN where no frame is labelled."""
-    test, validation = evidence.curve(TEST), evidence.curve(VAL)
-    prices = (evidence.context.settings.cost_false_deploy, evidence.context.settings.cost_missed_deploy)
-    return pd.DataFrame(
-        {
-            "alpha": test.alphas,
-            "macro_f1": _percents(test, test.scores.macro_f1),
-            "accuracy": _percents(test, test.scores.accuracy),
-            "deploy_precision": _percents(test, test.scores.deploy_precision),
-            "deploy_recall": _percents(test, test.scores.deploy_recall),
-            "validation_macro_f1": _percents(validation, validation.scores.macro_f1),
-            "validation_accuracy": _percents(validation, validation.scores.accuracy),
-            "validation_deploy_precision": _percents(validation, validation.scores.deploy_precision),
-            "validation_deploy_recall": _percents(validation, validation.scores.deploy_recall),
-            "cost": expected_costs(test, *prices),
-            "validation_cost": expected_costs(validation, *prices),
-        }
-    )
+    settings = evidence.context.settings
+    table = pd.DataFrame()
+    for split, prefix in _PREFIX.items():
+        curve = evidence.curve(split)
+        table["alpha"] = curve.alphas
+        for entry in _OVER_ALPHA:
+            table[f"{prefix}{entry.key}"] = 100.0 * curve.score(entry.key) if curve.n else np.nan
+        table[f"{prefix}cost"] = expected_costs(curve, settings.cost_false_deploy, settings.cost_missed_deploy)
+    return table
 
 
 def reliability_table(evidence: Evidence) -> pd.DataFrame:
@@ -116,7 +108,3 @@ TABLES: Final[Mapping[str, ScoreTable]] = {
     "plots/reliability": ScoreTable(RELIABILITY, reliability_table),
     "plots/coral_cover": ScoreTable(CORAL_COVER, coral_cover),
 }
-
-
-def _percents(curve: AlphaCurve, fractions: Shares) -> Shares:
-    return 100.0 * fractions if curve.n else np.full(len(fractions), np.nan)

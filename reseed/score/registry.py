@@ -1,6 +1,10 @@
-"""The scores of one task, patches or frames, from anybody's answers: the numbers and the rounding of metrics.json."""
+"""Every score, one entry each; and what answers are worth by them, in the rounding of metrics.json.
 
-from collections.abc import Mapping, Sequence
+A new score is a function of confusion counts and one entry in ENTRIES. Metrics, details, tables, figures, pages and
+commands go through the registry, so it appears in all of them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -9,81 +13,91 @@ from numpy.typing import NDArray
 
 from reseed.base.classes import CLASSES, DECISIONS
 from reseed.score.bootstrap import Interval, Score, cluster_counts, intervals
-from reseed.score.confusion import Counts, Shares, accuracy, class_scores, confusion_counts, macro_f1
-from reseed.score.percent import class_key, percent
-
-_DEPLOY = 1
-
-
-@dataclass(frozen=True)
-class FrameScores:
-    """How good deployment decisions are, as fractions; every field has the leading shape of the counts.
-
-    Args:
-        accuracy: Share of right decisions.
-        macro_f1: Unweighted mean of the F1 of No-Deploy and Deploy.
-        deploy_precision: Share of Deploy decisions that are right.
-        deploy_recall: Share of Deploy frames that are found.
-        deploy_f1: Harmonic mean of the two.
-        n: Labelled frames.
-        n_deploy: Labelled frames whose reference is Deploy.
-        n_deployed: Labelled frames decided Deploy.
-    """
-
-    accuracy: Shares
-    macro_f1: Shares
-    deploy_precision: Shares
-    deploy_recall: Shares
-    deploy_f1: Shares
-    n: NDArray[np.int64]
-    n_deploy: NDArray[np.int64]
-    n_deployed: NDArray[np.int64]
-
-
-def frame_scores(counts: Counts) -> FrameScores:
-    """Score decisions.
-
-    Args:
-        counts: (..., 2, 2), rows gold, columns decision, order No-Deploy, Deploy.
-    """
-    each = class_scores(counts)
-    return FrameScores(
-        accuracy=accuracy(counts),
-        macro_f1=macro_f1(counts),
-        deploy_precision=each.precision[..., _DEPLOY],
-        deploy_recall=each.recall[..., _DEPLOY],
-        deploy_f1=each.f1[..., _DEPLOY],
-        n=counts.sum(axis=(-2, -1)),
-        n_deploy=each.support[..., _DEPLOY],
-        n_deployed=each.predicted[..., _DEPLOY],
-    )
-
+from reseed.score.confusion import (
+    Counts,
+    accuracy,
+    class_indices,
+    class_scores,
+    confusion_counts,
+    decision_indices,
+    macro_f1,
+)
+from reseed.score.percent import NOT_AVAILABLE, class_key, percent, percent_if
 
 Task = Literal["patch", "frame"]
 PATCH: Final = "patch"
 FRAME: Final = "frame"
+TASKS: Final[tuple[Task, ...]] = (PATCH, FRAME)
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {PATCH: CLASSES, FRAME: DECISIONS}
+# Column of the answer to each task in the tables of predictions.
+ANSWER: Final[Mapping[str, str]] = {PATCH: "predicted", FRAME: "decision"}
+# The score that leads everywhere.
+HEADLINE: Final = "macro_f1"
+
+_DEPLOY: Final = DECISIONS.index("Deploy")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One score of one task.
+
+    Args:
+        task: `patch` or `frame`.
+        key: As in metrics.json.
+        label: For people, without the task.
+        function: (..., K, K) counts to (...,) fractions.
+        unit: What it is shown in.
+        in_tables: Whether the tables by place, by condition and over alpha have a column for it.
+    """
+
+    task: Task
+    key: str
+    label: str
+    function: Score
+    unit: str = "%"
+    in_tables: bool = True
+
+    def __call__(self, counts: Any) -> Any:
+        """Return the score of one or several confusion matrices, fractions."""
+        return self.function(counts)
+
+    @property
+    def full_key(self) -> str:
+        """Task and key: `patch.macro_f1`."""
+        return f"{self.task}.{self.key}"
+
+    @property
+    def full_label(self) -> str:
+        """Task and label: `patch macro F1`."""
+        return f"{self.task} {self.label}"
+
+    @property
+    def column(self) -> str:
+        """Its column in tables that hold both tasks: frame scores carry their task unless they are about Deploy."""
+        return self.key if self.task == PATCH or self.key.startswith("deploy_") else f"{self.task}_{self.key}"
 
 
 def _class_f1(index: int) -> Score:
     return lambda counts: class_scores(counts).f1[..., index]
 
 
-# Key as in metrics.json and its function of (..., K, K) counts, in reading order: macro F1 leads.
-SCORES: Final[Mapping[str, Mapping[str, Score]]] = {
-    PATCH: {
-        "macro_f1": macro_f1,
-        "accuracy": accuracy,
-        **{f"{class_key(name)}_f1": _class_f1(index) for index, name in enumerate(CLASSES)},
-    },
-    FRAME: {
-        "macro_f1": macro_f1,
-        "accuracy": accuracy,
-        "deploy_precision": lambda counts: class_scores(counts).precision[..., _DEPLOY],
-        "deploy_recall": lambda counts: class_scores(counts).recall[..., _DEPLOY],
-        "deploy_f1": _class_f1(_DEPLOY),
-    },
+# In reading order: macro F1 leads.
+ENTRIES: Final = (
+    Entry(PATCH, HEADLINE, "macro F1", macro_f1),
+    Entry(PATCH, "accuracy", "accuracy", accuracy),
+    *(Entry(PATCH, f"{class_key(name)}_f1", f"F1 {name}", _class_f1(index)) for index, name in enumerate(CLASSES)),
+    Entry(FRAME, HEADLINE, "macro F1", macro_f1),
+    Entry(FRAME, "accuracy", "accuracy", accuracy),
+    Entry(FRAME, "deploy_precision", "Deploy precision", lambda counts: class_scores(counts).precision[..., _DEPLOY]),
+    Entry(FRAME, "deploy_recall", "Deploy recall", lambda counts: class_scores(counts).recall[..., _DEPLOY]),
+    # Not in the tables: it follows from the two before it, and its column name belongs to the patches.
+    Entry(FRAME, "deploy_f1", "Deploy F1", _class_f1(_DEPLOY), in_tables=False),
+)
+SCORES: Final[Mapping[str, Mapping[str, Entry]]] = {
+    task: {entry.key: entry for entry in ENTRIES if entry.task == task} for task in TASKS
 }
+# By task and key: `patch.macro_f1`.
+BY_FULL_KEY: Final[Mapping[str, Entry]] = {entry.full_key: entry for entry in ENTRIES}
 
 
 @dataclass(frozen=True)
@@ -103,6 +117,20 @@ class TaskScores:
     scores: dict[str, float]
     confusion: Counts
     intervals: dict[str, Interval]
+
+
+def indices(task: Task, names: Iterable[str], where: str) -> NDArray[np.int64]:
+    """Return the index of each class or decision, (N,).
+
+    Args:
+        task: `patch` (three classes) or `frame` (two decisions).
+        names: Answers or references.
+        where: What they are, for the message.
+
+    Raises:
+        LabelsError: If a name is not one of them.
+    """
+    return class_indices(names, where) if task == PATCH else decision_indices(names, where)
 
 
 def score_task(
@@ -138,8 +166,8 @@ def score_task(
 
 
 def as_metrics(result: TaskScores) -> dict[str, Any]:
-    """Return the scores as the section of the task in metrics.json has them: percent with 4 decimals, and n."""
-    return {**{name: percent(value) for name, value in result.scores.items()}, "n": result.n}
+    """Return the scores as metrics.json has them: percent with 4 decimals, `n/a` of no items; then n."""
+    return {**{name: percent_if(value, result.n) for name, value in result.scores.items()}, "n": result.n}
 
 
 def as_intervals(found: Mapping[str, Interval]) -> dict[str, Any]:
@@ -147,6 +175,11 @@ def as_intervals(found: Mapping[str, Interval]) -> dict[str, Any]:
     return {
         name: {"low": percent(interval.low), "high": percent(interval.high), "clusters": interval.clusters}
         if interval.available
-        else {"low": "n/a", "high": "n/a", "clusters": interval.clusters, "reason": interval.reason}
+        else {
+            "low": NOT_AVAILABLE,
+            "high": NOT_AVAILABLE,
+            "clusters": interval.clusters,
+            "reason": interval.reason,
+        }
         for name, interval in found.items()
     }

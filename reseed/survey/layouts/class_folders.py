@@ -11,13 +11,14 @@ from typing import Final
 from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.base.classes import CLASSES, fold_label, match_class
 from reseed.base.errors import TableError
+from reseed.survey.identity import is_camera_folder, site_folders, spelling_key
 
 # Folders name no annotator; one name for all of them, so that several such sources have one annotator in common.
 ANNOTATOR: Final = "folders"
 
 _SPLIT_FOLDER = re.compile(r"(?:(train|training)|(test|testing)|(val|valid|validation))|.*(train|test|val)split")
 _SPLITS: Final = {"tr": TRAIN, "te": TEST, "va": VAL}
-_DAY = re.compile(r"(?<!\d)(\d{8})_\d{6}(?!\d)")
+_TIME = re.compile(r"(?<!\d)\d{8}_\d{6}(?!\d)")
 _SHOWN: Final = 10
 
 
@@ -32,6 +33,7 @@ class FolderLabel:
         site: Site folder, empty if there is none.
         given_split: train, val or test, empty if there is no split folder.
         folder: Path of its folder without the class folder: what images of one frame have in common.
+        camera: Folders of cameras above it: names repeat from one to the next.
     """
 
     path: str
@@ -40,6 +42,7 @@ class FolderLabel:
     site: str
     given_split: str
     folder: str
+    camera: str = ""
 
     @property
     def stem(self) -> str:
@@ -61,7 +64,8 @@ def split_of_folder(name: str) -> str:
 def read_class_folders(source: str, paths: Iterable[str]) -> list[FolderLabel]:
     """Read the folders above every image: `[.../](train|test|*TrainSplit|*TestSplit)/[Site/]<Class>/<image>`.
 
-    Without a split folder only the folder right above the class is a site. Folders below the class count as site too.
+    Without a split folder only the folder right above the class is a site. Folders below the class count as site too;
+    those of cameras do not.
 
     Args:
         source: Name of the source, for messages.
@@ -99,21 +103,9 @@ def class_folders_of(path: str) -> list[str]:
     return [name for name in PurePosixPath(path).parts[:-1] if match_class(name)]
 
 
-def sequence_of(source: str, site: str, name: str) -> str:
-    """Return the sequence of a frame: folders keep none, but ReefScan's file names keep the day.
-
-    Args:
-        source: Name of the source.
-        site: Site folder, may be empty.
-        name: File name or stem of the frame.
-    """
-    day = _DAY.search(name)
-    return "/".join(part for part in (source, site, day[1] if day else "") if part)
-
-
 def has_time(name: str) -> bool:
     """Whether a file name carries the time of the picture, so that it is the same frame wherever it turns up."""
-    return _DAY.search(name) is not None
+    return _TIME.search(name) is not None
 
 
 def in_several_splits(frames: Iterable[tuple[str, str, str]]) -> int:
@@ -124,13 +116,14 @@ def in_several_splits(frames: Iterable[tuple[str, str, str]]) -> int:
     """
     splits: dict[tuple[str, str], set[str]] = {}
     for site, name, split in frames:
-        splits.setdefault((site, name), set()).add(split)
+        splits.setdefault((spelling_key(site), name), set()).add(split)
     return sum(len(found) > 1 for found in splits.values())
 
 
 def _folder_label(path: str, folders: Sequence[str], class_at: int, split_at: int | None) -> FolderLabel:
-    above = folders[max(0, class_at - 1) if split_at is None else split_at + 1 : class_at]
-    below = [name for at, name in enumerate(folders) if at > class_at and at != split_at]
+    above = site_folders(folders[0 if split_at is None else split_at + 1 : class_at])
+    above = above[-1:] if split_at is None else above
+    below = site_folders(name for at, name in enumerate(folders) if at > class_at and at != split_at)
     return FolderLabel(
         path=path,
         label=match_class(folders[class_at]) or "",
@@ -138,6 +131,7 @@ def _folder_label(path: str, folders: Sequence[str], class_at: int, split_at: in
         site="/".join(name.strip() for name in (*above, *below)),
         given_split="" if split_at is None else split_of_folder(folders[split_at]),
         folder="/".join(name for at, name in enumerate(folders) if at != class_at),
+        camera="/".join(filter(is_camera_folder, folders)),
     )
 
 

@@ -15,7 +15,7 @@ from reseed.survey.layouts.class_folders import class_folders_of
 from reseed.survey.layouts.coralnet import COLUMNS as POINT_COLUMNS
 from reseed.survey.layouts.coralnet import read_coralnet
 from reseed.survey.layouts.frame_folders import read_frame_folders
-from reseed.survey.layouts.patch_folders import patch_name, read_patch_folders
+from reseed.survey.layouts.patch_folders import is_patch_name, read_patch_folders
 from reseed.survey.layouts.reading import Reading
 from reseed.survey.layouts.survey import ANNOTATIONS, FRAME_LABELS, LOG, SURVEY, read_survey
 from reseed.survey.layouts.table import COLUMNS as TABLE_COLUMNS
@@ -103,7 +103,7 @@ def _folder_signs(inventory: Inventory, params: CatalogParams) -> list[Recognise
     if not inside:
         return []
     n_cells = params.grid_rows * params.grid_cols
-    patches = [path for path in inside if _is_patch_name(path, n_cells)]
+    patches = [path for path in inside if is_patch_name(PurePosixPath(path).stem, n_cells)]
     if patches and len(patches) < len(inside):
         stranger = min(set(inside).difference(patches))
         raise TableError(
@@ -114,8 +114,3 @@ def _folder_signs(inventory: Inventory, params: CatalogParams) -> list[Recognise
     layout, names = ("patch-folders", "<frame>_<index>") if patches else ("frame-folders", "<frame>")
     folders = sorted({name for path in inside for name in class_folders_of(path)})
     return [Recognised(layout, f"folders {', '.join(folders)} with images named {names}, such as {inside[0]}")]
-
-
-def _is_patch_name(path: str, n_cells: int) -> bool:
-    name = patch_name(PurePosixPath(path).stem)
-    return name is not None and int(name[1]) <= n_cells and len(name[1]) <= len(str(n_cells))

@@ -22,7 +22,6 @@ from reseed.survey.layouts.class_folders import (
     has_time,
     in_several_splits,
     read_class_folders,
-    sequence_of,
 )
 from reseed.survey.layouts.reading import Place, Reading
 
@@ -123,8 +122,4 @@ def _labels(
 
 
 def _place(source: str, said: FolderLabel) -> Place:
-    return Place(
-        site=said.site or source,
-        sequence=sequence_of(source, said.site, said.stem),
-        given_split=said.given_split,
-    )
+    return Place(site=said.site or source, sequence="", given_split=said.given_split)

@@ -94,7 +94,9 @@ def test_the_text_says_what_is_better(history: History, capsys: pytest.CaptureFi
     lines = text(capsys, "HEAD~1", "HEAD").splitlines()
     assert lines[0] == lines[-1] == f"*** {SYNTHETIC_NOTICE} ***"
     assert any(
-        line.startswith("  Patch macro F1: B is better by 20.") and line.endswith(", p 0.018).") for line in lines
+        line.startswith("  Patch macro F1: B is better by 20.")
+        and line.endswith(", p 0.018). The confidence interval excludes zero.")
+        for line in lines
     )
     assert "  Frame accuracy: no difference at all." in lines
     markdown = text(capsys, "HEAD~1", "HEAD", "--md")
@@ -120,7 +122,7 @@ def test_a_changed_test_set_is_not_tested(history: History, capsys: pytest.Captu
     }
     said = text(capsys, "HEAD~1", "HEAD")
     assert "The test sets differ: the scores below are not of the same items, and nothing is tested." in said
-    assert "  Test frames of a only: 1\n    reef/g0/f0.jpg" in said
+    assert "  Test frames of A only: 1\n    reef/g0/f0.jpg" in said
 
 
 def test_relabelled_patches_and_frames_are_named(history: History, capsys: pytest.CaptureFixture[str]) -> None:

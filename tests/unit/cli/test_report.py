@@ -41,13 +41,13 @@ def two_sides(history: History, before: Reef, after: Reef) -> None:
     commit_result(history, after)
 
 
-def test_an_improvement_stands_out_of_the_noise(history: History, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_interval_of_an_improvement_excludes_zero(history: History, capsys: pytest.CaptureFixture[str]) -> None:
     run = reef()
     two_sides(history, run.but(wrong=every(run.gold, 5), wrong_frames=every(run.frames, 12)), run)
     text = page(capsys, "--base", "HEAD~1", "--head", "HEAD")
     assert re.search(
         r"\*\*Patch macro F1 79\.\d % → 100\.0 %\*\*: it rises by 20\.\d points \(95 % interval \+\d+\.\d to "
-        r"\+\d+\.\d, p 0\.\d{3}\)\. \*\*It stands out of the noise\.\*\*",
+        r"\+\d+\.\d, p 0\.\d{3}\)\. \*\*The confidence interval excludes zero\.\*\*",
         text,
     )
     assert "| frame accuracy | 91.7 % | 100.0 % | +8.3 |" in text
@@ -60,11 +60,11 @@ def test_an_improvement_stands_out_of_the_noise(history: History, capsys: pytest
     assert "❌ now wrong" in back
 
 
-def test_what_may_be_noise_is_not_called_a_difference(history: History, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interval_that_includes_zero_says_so(history: History, capsys: pytest.CaptureFixture[str]) -> None:
     run = reef()
     two_sides(history, run.but(wrong=every(run.gold, 5)), run.but(wrong=every(run.gold, 5, 1) | {min(run.gold)}))
     text = page(capsys, "--base", "HEAD~1", "--head", "HEAD")
-    assert "**It does not stand out of the noise.**" in text
+    assert "**The confidence interval includes zero.**" in text
     assert "**Frame accuracy 100.0 % → 100.0 %**: every answer is the same." in text
 
 
@@ -74,7 +74,10 @@ def test_too_few_groups_say_nothing_about_noise(history: History, capsys: pytest
     kept = {name: (group, "test" if group != "t" else "train") for name, (group, _) in frames.items()}
     two_sides(history, run.but(frames=kept, wrong=every(run.gold, 5)), run.but(frames=kept))
     text = page(capsys, "--base", "HEAD~1", "--head", "HEAD")
-    assert "**Whether that is more than noise cannot be said**: 2 clusters; an interval needs at least 5." in text
+    assert (
+        "**Whether the networks differ by more than chance is not known**: 2 clusters; an interval needs at least 5."
+        in text
+    )
 
 
 def test_other_test_sets_and_rendered_frames_are_warned_of(
@@ -217,10 +220,12 @@ def test_however_much_changed_the_page_fits_into_a_comment(history: History, mon
 def test_a_leak_is_warned_of_first(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     two_sides(history, reef(), reef())
     seen = report_of(monkeypatch)
-    leak = {"rung": "leakage", "status": FAIL, "reason": "equal files: a and b", "findings": ("equal",), "notes": ()}
-    assert "> - **The split leaks**: equal files: a and b." in report_page(seen | {"rungs": [leak]}, {})
+    leak = {"check": "leakage", "status": FAIL, "reason": "equal files: a and b", "findings": ("equal",), "notes": ()}
+    assert "> - **The split leaks**: equal files: a and b." in report_page(seen | {"checks": [leak]}, {})
     near = leak | {"status": PASS, "reason": "fine", "notes": ("4 pairs of neighbours of one sequence",)}
-    assert "> - The split may leak: 4 pairs of neighbours of one sequence." in report_page(seen | {"rungs": [near]}, {})
+    assert "> - The split may leak: 4 pairs of neighbours of one sequence." in report_page(
+        seen | {"checks": [near]}, {}
+    )
 
 
 def test_a_base_whose_result_is_of_other_code_is_warned_of(
@@ -228,12 +233,12 @@ def test_a_base_whose_result_is_of_other_code_is_warned_of(
 ) -> None:
     two_sides(history, reef(), reef())
     seen = report_of(monkeypatch)
-    assert [rung["rung"] for rung in seen["base_rungs"]] == ["claim", "chain"]
+    assert [check["check"] for check in seen["base_checks"]] == ["claim", "chain"]
     # The fixture has a lock file and no dvc.yaml, so its chain cannot hold.
-    said = "> - **The result of base is not that of its code, parameters and data** (rung chain): "
+    said = "> - **The result of base is not that of its code, parameters and data** (check chain): "
     assert said in page(capsys, "--base", "HEAD~1", "--head", "HEAD")
-    sound = [rung | {"status": PASS} for rung in seen["base_rungs"]]
-    assert "The result of base" not in report_page(seen | {"base_rungs": sound}, {})
+    sound = [check | {"status": PASS} for check in seen["base_checks"]]
+    assert "The result of base" not in report_page(seen | {"base_checks": sound}, {})
     assert "The result of base" not in report_page(seen | {"alone": "HEAD~1 has no result"}, {})
 
 

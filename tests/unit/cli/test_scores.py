@@ -22,14 +22,13 @@ def call(*argv: str) -> int:
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(evaluate, "PICTURES", {})
     write_run(tmp_path)
     return tmp_path
 
 
 def test_the_table_leads_with_patch_macro_f1(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     aggregate.main([])
-    evaluate.main([])
+    evaluate.main(["--no-pictures"])
     assert call() == 0
     # Mean colour says Deploy, Coral, No-Deploy, No-Deploy of each frame. Deploy: tp 2, predicted 4, gold 4: F1 4/8;
     # Coral: tp 1, predicted 4, gold 5: 2/9; No-Deploy: tp 3, predicted 7, gold 6: 6/13. Mean 39.46 %.
@@ -60,7 +59,7 @@ def test_a_real_run_elsewhere_without_frame_labels(
 ) -> None:
     write_run(run, synthetic=False, frame_labels=False, alpha="0.5")
     aggregate.main([])
-    evaluate.main([])
+    evaluate.main(["--no-pictures"])
     monkeypatch.chdir(run.parent)
     assert call(run.name) == 0
     text = capsys.readouterr().out
@@ -72,7 +71,7 @@ def test_a_real_run_elsewhere_without_frame_labels(
 def test_scores_of_weak_labels_say_so(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(run, synthetic=False, kind="weak")
     aggregate.main([])
-    evaluate.main([])
+    evaluate.main(["--no-pictures"])
     call()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == lines[-1] == f"*** {WEAK_NOTICE} ***"
@@ -80,7 +79,7 @@ def test_scores_of_weak_labels_say_so(run: Path, capsys: pytest.CaptureFixture[s
     assert details["patch"]["test"]["labels"] == details["patch"]["val"]["labels"] == "weak"
     assert details["data"]["patch_labels"]["test"] == {"weak": 15}
     write_run(run, synthetic=False)
-    evaluate.main([])
+    evaluate.main(["--no-pictures"])
     call()
     assert "WEAK" not in capsys.readouterr().out
     assert json.loads((run / "metrics/details.json").read_text())["patch"]["test"]["labels"] == "annotated"
@@ -96,14 +95,14 @@ def change(path: Path, column: str, old: str, new: str) -> None:
 
 def test_a_score_over_an_absent_class_says_so_beside_the_number(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     aggregate.main([])
-    evaluate.main([])
+    evaluate.main(["--no-pictures"])
     call()
     assert "!" not in capsys.readouterr().out
     change(run / "data/predictions/patches.csv", "gold", "Coral", "No-Deploy")
     change(run / "data/patches/labels.csv", "label", "Coral", "No-Deploy")
     change(run / "data/catalog/frame_labels.csv", "label", "Deploy", "No-Deploy")
     aggregate.main([])
-    evaluate.main([])
+    evaluate.main(["--no-pictures"])
     call()
     lines = capsys.readouterr().out.splitlines()
     patch = next(n for n, line in enumerate(lines) if line.startswith("Test patches"))

@@ -25,7 +25,6 @@ from reseed.figures.reliability import reliability_figure
 from reseed.figures.style import counted, marked, png_bytes
 from reseed.figures.training import training_figure
 from reseed.score.agreement import Ceiling, agree
-from reseed.score.alpha import alpha_grid, decisions_over
 from reseed.score.alpha_curve import AlphaCurve, alpha_curve
 from reseed.score.baselines import BaselineScore
 from reseed.score.bootstrap import Interval
@@ -38,8 +37,7 @@ COUNTS = np.array([[187, 29, 17], [21, 132, 18], [25, 11, 103]])
 
 def curve(split: str, deploy: list[int], gold: list[int]) -> AlphaCurve:
     n = np.full(len(deploy), 28)
-    deploys = decisions_over(np.array(deploy, dtype=np.int64), n, alpha_grid())
-    return alpha_curve(split, alpha_grid(), deploys, np.array(gold, dtype=np.int64))
+    return alpha_curve(split, np.array(deploy, dtype=np.int64), n, np.array(gold, dtype=np.int64))
 
 
 def sites(*rows: tuple[str, int, float, int]) -> pd.DataFrame:
@@ -187,7 +185,7 @@ def test_the_alpha_title_compares_with_hindsight() -> None:
     assert "At alpha 0.57 frame macro F1 is 100.0 %, the best of any alpha" in said(
         alpha_figure(TEST, VAL, 0.57, 1.0, SURE, 0.4, synthetic=False)
     )
-    picked = VAL.best()[0]
+    picked = float(VAL.best()[0])
     worse = said(alpha_figure(TEST, VAL, picked, 0.7333, UNSURE, None, synthetic=False))
     assert "26.7 points below the best alpha in hindsight (0.49)" in worse
     assert "2 validation frames, 4 test frames, 2 of them Deploy by reference." in worse

@@ -50,11 +50,13 @@ class CountingSource(ListSource):
         return frame
 
 
-def run(folder: Path, out: Path, engine: ColourEngine, workers: int, *, ahead: bool = True) -> Progress:
+def run(folder: Path, out: Path, engine: ColourEngine, workers: int, **options: float) -> Progress:
     out.mkdir()
     source = CountingSource(find_frames([folder], out).frames)
     rule = Rule(engine, engine.facts.patch_size_px, Fraction(1, 2), "0.5")
-    return decide_all(source, rule, Logs(folder, growing=False), out, workers=workers, ahead=ahead, total=None)
+    return decide_all(
+        source, rule, Logs(folder, growing=False), out, workers=workers, ahead=True, total=None, **options
+    )
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -94,7 +96,6 @@ def test_a_disk_that_fails_later_is_said(tmp_path: Path, monkeypatch: pytest.Mon
         raise TableError(f"cannot write {table.path}: No space left on device")
 
     write_tow(tmp_path / "frames", ["dddddddd"] * 6)
-    monkeypatch.setattr(running, "_SYNC_S", 0.0)
     monkeypatch.setattr(LineFile, "sync", full)
     with pytest.raises(TableError, match="No space left"):
-        run(tmp_path / "frames", tmp_path / "out", CountingEngine(), workers=1)
+        run(tmp_path / "frames", tmp_path / "out", CountingEngine(), workers=1, sync_s=0.0)

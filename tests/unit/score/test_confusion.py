@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, precisio
 from reseed.base.errors import TableError
 from reseed.score.alpha_curve import alpha_curve
 from reseed.score.confusion import accuracy, class_scores, confusion_counts, macro_f1
-from reseed.score.registry import frame_scores
+from reseed.score.registry import FRAME, SCORES
 
 lengths = st.integers(1, 50)
 answers = lengths.flatmap(
@@ -81,32 +83,31 @@ def test_bad_indices_are_refused(gold: list[int], predicted: list[int]) -> None:
 
 def test_frame_scores_by_hand() -> None:
     # 10 frames: 3 Deploy found, 1 missed, 2 false Deploy, 4 right No-Deploy
-    scores = frame_scores(np.array([[4, 2], [1, 3]]))
-    assert float(scores.accuracy) == pytest.approx(7 / 10)
-    assert float(scores.deploy_precision) == pytest.approx(3 / 5)
-    assert float(scores.deploy_recall) == pytest.approx(3 / 4)
-    assert float(scores.deploy_f1) == pytest.approx(6 / 9)
-    assert float(scores.macro_f1) == pytest.approx((6 / 9 + 8 / 11) / 2)  # No-Deploy: 2*4 / (2*4 + 2 + 1)
-    assert (int(scores.n), int(scores.n_deploy), int(scores.n_deployed)) == (10, 4, 5)
+    scores = {key: float(entry(np.array([[4, 2], [1, 3]]))) for key, entry in SCORES[FRAME].items()}
+    assert scores["accuracy"] == pytest.approx(7 / 10)
+    assert scores["deploy_precision"] == pytest.approx(3 / 5)
+    assert scores["deploy_recall"] == pytest.approx(3 / 4)
+    assert scores["deploy_f1"] == pytest.approx(6 / 9)
+    assert scores["macro_f1"] == pytest.approx((6 / 9 + 8 / 11) / 2)  # No-Deploy: 2*4 / (2*4 + 2 + 1)
 
 
 def test_alpha_curve_by_hand() -> None:
-    # Two frames, Deploy and No-Deploy; deploy both, the right one, none.
-    deploys = np.array([[True, True], [True, False], [False, False]])
-    curve = alpha_curve("val", (0, 0.5, 1), deploys, np.array([1, 0]))  # type: ignore[arg-type]
-    assert curve.n == 2
-    assert curve.scores.accuracy.tolist() == [0.5, 1.0, 0.5]
-    assert curve.scores.deploy_precision.tolist() == [0.5, 1.0, 0.0]
-    assert curve.scores.deploy_recall.tolist() == [1.0, 1.0, 0.0]
-    assert curve.scores.macro_f1 == pytest.approx([1 / 3, 1.0, 1 / 3])
-    assert curve.best() == (0.5, 1.0)
+    # Two frames, Deploy (2 of 4) and No-Deploy (1 of 4); deploy both, the right one, none.
+    grid = (Fraction(0), Fraction(1, 4), Fraction(1, 2))
+    curve = alpha_curve("val", np.array([2, 1]), np.array([4, 4]), np.array([1, 0]), grid)
+    assert (curve.n, curve.n_deploy, curve.n_deployed.tolist()) == (2, 1, [2, 1, 0])
+    assert curve.score("accuracy").tolist() == [0.5, 1.0, 0.5]
+    assert curve.score("deploy_precision").tolist() == [0.5, 1.0, 0.0]
+    assert curve.score("deploy_recall").tolist() == [1.0, 1.0, 0.0]
+    assert curve.score("macro_f1") == pytest.approx([1 / 3, 1.0, 1 / 3])
+    assert curve.best() == (Fraction(1, 4), 1.0)
 
 
 def test_the_best_of_a_curve_breaks_ties_upwards() -> None:
-    curve = alpha_curve("val", (0, 0.5), np.array([[True], [True]]), np.array([1]))  # type: ignore[arg-type]
-    assert curve.best()[0] == 0.5
+    curve = alpha_curve("val", np.array([4]), np.array([4]), np.array([1]), (Fraction(0), Fraction(1, 2)))
+    assert curve.best()[0] == Fraction(1, 2)
 
 
-def test_a_curve_needs_a_decision_for_each_frame() -> None:
+def test_a_curve_needs_a_reference_for_each_frame() -> None:
     with pytest.raises(TableError):
-        alpha_curve("val", (0,), np.array([[True, False]]), np.array([1]))  # type: ignore[arg-type]
+        alpha_curve("val", np.array([1, 2]), np.array([4, 4]), np.array([1]))

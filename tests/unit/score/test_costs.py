@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import average_precision_score, confusion_matrix, mean_absolute_error, mean_squared_error, r2_score
 
-from reseed.score.alpha import alpha_grid, decisions, decisions_over
+from reseed.score.alpha import decisions
 from reseed.score.alpha_curve import AlphaCurve, alpha_curve, average_precision, cheapest_alpha, expected_costs
 from reseed.score.coral_cover import cover_errors
 from reseed.score.groups import quartiles
@@ -14,14 +14,13 @@ from reseed.score.groups import quartiles
 
 def curve(deploy: list[int], gold: list[int]) -> AlphaCurve:
     n = np.full(len(deploy), 28)
-    deploys = decisions_over(np.array(deploy, dtype=np.int64), n, alpha_grid())
-    return alpha_curve("val", alpha_grid(), deploys, np.array(gold, dtype=np.int64))
+    return alpha_curve("val", np.array(deploy, dtype=np.int64), n, np.array(gold, dtype=np.int64))
 
 
 def test_fourteen_of_twenty_eight_at_one_half_is_no_deploy() -> None:
     assert decisions(np.array([14, 15]), np.array([28, 28]), 0.5).tolist() == [False, True]
-    assert curve([14], [0]).scores.n_deployed[50] == 0
-    assert curve([14], [0]).scores.n_deployed[49] == 1
+    assert curve([14], [0]).n_deployed[50] == 0
+    assert curve([14], [0]).n_deployed[49] == 1
 
 
 def test_costs_by_hand() -> None:

@@ -10,9 +10,9 @@ from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.patches import PATCH_INDEX
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
 from reseed.base.errors import TableError
-from reseed.score.aggregate import LOGISTIC, count_patches, frame_table
 from reseed.score.alpha import exact
-from reseed.score.logistic import fit_rule, frame_features, logistic_decisions
+from reseed.score.decisions import LOGISTIC, count_patches, frame_table, logistic_decisions
+from reseed.score.logistic import fit_rule, frame_features
 
 NAMES = {"N": "No-Deploy", "C": "Coral", "D": "Deploy"}
 

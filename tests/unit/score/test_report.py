@@ -27,14 +27,13 @@ MANY = runs.SITES | {
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(evaluate, "PICTURES", {})
     write_run(tmp_path)
     return tmp_path
 
 
 def report() -> dict[str, Any]:
     aggregate.main([])
-    evaluate.main([])
+    evaluate.main(["--no-pictures"])
     content: dict[str, Any] = read_json(Path("metrics/details.json"))
     return content
 
@@ -148,7 +147,7 @@ def test_the_groups_of_the_split_are_what_is_drawn(run: Path, monkeypatch: pytes
     assert details["frame"]["test"]["intervals"]["macro_f1"]["clusters"] == 11
     SPLITS_TABLE.write(splits[splits["frame_id"] != "demo/Coil/Coil_0000.jpg"], path)
     with pytest.raises(TableError, match=r"no group for frame demo/Coil/Coil_0000\.jpg"):
-        evaluate.main([])
+        evaluate.main(["--no-pictures"])
 
 
 def test_human_ceiling_by_hand(run: Path) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from reseed.base.errors import TableError
-from reseed.survey.layouts.class_folders import read_class_folders, sequence_of, split_of_folder
+from reseed.survey.layouts.class_folders import read_class_folders, split_of_folder
 from tests.unit.survey.folders import put, read
 
 FRAME = "20230315_020635_000_0007"
@@ -57,12 +57,6 @@ def test_folders_that_say_nothing_or_two_things() -> None:
         read_class_folders("src", ["train/test/Deploy/a_1.png"])
 
 
-def test_the_day_in_reefscan_names_is_the_sequence() -> None:
-    assert sequence_of("src", "", FRAME) == "src/20230315"
-    assert sequence_of("src", "Site 3", FRAME) == "src/Site 3/20230315"
-    assert sequence_of("src", "Site 3", "IMG_0001") == "src/Site 3"
-
-
 def test_patches_become_their_frame_again(tmp_path: Path) -> None:
     # A grid of 2 x 3; index 4 is row 1, column 1. Columns are 16, 16 and, unseen, as wide as the widest; rows 12.
     put(tmp_path, f"train/Site 3/Coral/{FRAME}_0.png", 1)
@@ -72,7 +66,7 @@ def test_patches_become_their_frame_again(tmp_path: Path) -> None:
     frame = f"train/Site 3/{FRAME}"
     assert list(reading.places) == [f"test/Site 3/{FRAME}1", frame]
     place = reading.places[frame]
-    assert (place.site, place.sequence, place.given_split) == ("Site 3", "src/Site 3/20230315", "train")
+    assert (place.site, place.sequence, place.given_split) == ("Site 3", "", "train")
     whole = reading.assembled[frame]
     assert (whole.width_px, whole.height_px) == (48, 24)
     assert [(piece.row, piece.col, piece.box) for piece in whole.pieces] == [
@@ -155,7 +149,7 @@ def test_frame_folders_give_decisions(tmp_path: Path) -> None:
     ]
     assert reading.labels.rectangles == ()
     place = reading.places[f"Site 3/Deploy/{FRAME}.jpg"]
-    assert (place.site, place.sequence) == ("Site 3", "src/Site 3/20230315")
+    assert (place.site, place.sequence) == ("Site 3", "")
 
 
 def test_a_coral_folder_needs_weak_labels(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""From the patches of a frame to its deployment decision."""
+"""From the patches of a frame to its deployment decision: counts, the settled alpha, the rule."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,10 +9,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reseed.artifacts.predictions import FRAME_PREDICTIONS
+from reseed.artifacts.splits import VAL
 from reseed.base.classes import CLASSES, CORAL, DECISIONS, DEPLOY, NO_DEPLOY
 from reseed.base.errors import TableError
-from reseed.score.alpha import decisions
+from reseed.params.aggregate import AggregateParams
+from reseed.score.alpha import decisions, exact
+from reseed.score.alpha_curve import AlphaCurve, alpha_curve
+from reseed.score.confusion import decision_indices
+from reseed.score.logistic import fit_rule, frame_features
 
+AUTO: Final = "auto"
 RATIO: Final = "ratio"
 LOGISTIC: Final = "logistic"
 
@@ -40,6 +46,12 @@ class FrameCounts:
     def labelled(self, split: str) -> NDArray[np.bool_]:
         """Return (N,) True for the frames of `split` that have a reference decision."""
         return np.asarray((self.split == split) & (self.gold != ""), dtype=np.bool_)
+
+    def curve(self, split: str) -> AlphaCurve:
+        """Score the labelled frames of `split` at every threshold."""
+        mask = self.labelled(split)
+        gold = decision_indices(self.gold[mask], "reference decisions")
+        return alpha_curve(split, self.deploy_count[mask], self.n_patches[mask], gold)
 
 
 def count_patches(predictions: pd.DataFrame, frame_labels: pd.DataFrame) -> FrameCounts:
@@ -76,6 +88,63 @@ def count_patches(predictions: pd.DataFrame, frame_labels: pd.DataFrame) -> Fram
         coral_count=_count(predictions, CORAL),
         gold=_reference(frame_labels, frame_id),
     )
+
+
+def best_alpha(counts: FrameCounts) -> Fraction | None:
+    """Return the alpha of the best frame macro F1 on validation frames; None if none of them has a reference.
+
+    The only place where an alpha is chosen: for the network, for a fold, and where the choice is checked.
+    """
+    curve = counts.curve(VAL)
+    return curve.best()[0] if curve.n else None
+
+
+def decide_frames(
+    predictions: pd.DataFrame, frame_labels: pd.DataFrame, index: pd.DataFrame, params: AggregateParams
+) -> pd.DataFrame:
+    """Settle alpha and decide every frame.
+
+    Args:
+        predictions: Table PATCH_PREDICTIONS.
+        frame_labels: Table FRAME_LABELS.
+        index: Table PATCH_INDEX.
+        params: Section `aggregate`.
+
+    Returns:
+        Table FRAME_PREDICTIONS.
+
+    Raises:
+        TableError: If alpha is auto and no validation frame has a reference decision, or the tables do not fit.
+    """
+    counts = count_patches(predictions, frame_labels)
+    alpha = best_alpha(counts) if params.alpha == AUTO else exact(params.alpha)
+    if alpha is None:
+        raise TableError(
+            f"aggregate.alpha is auto, but none of the {int(np.sum(counts.split == VAL))} validation frames has a "
+            "frame label; set aggregate.alpha to a number from 0 to 1, or label validation frames"
+        )
+    return frame_table(counts, alpha, params.rule, logistic_decisions(predictions, index, counts))
+
+
+def logistic_decisions(predictions: pd.DataFrame, index: pd.DataFrame, counts: FrameCounts) -> NDArray[np.bool_] | None:
+    """Fit the logistic rule on the labelled validation frames and decide every frame by it.
+
+    Args:
+        predictions: Table PATCH_PREDICTIONS.
+        index: Table PATCH_INDEX.
+        counts: The N frames of `predictions`.
+
+    Returns:
+        (N,) True for Deploy; None if the validation frames do not have both decisions.
+
+    Raises:
+        TableError: If a predicted patch is not in the index.
+    """
+    names, features = frame_features(predictions, index)
+    assert (names == counts.frame_id).all()  # both sorted
+    val = counts.labelled(VAL)
+    rule = fit_rule(features[val], np.asarray(counts.gold[val] == DEPLOY))
+    return None if rule is None else rule.deploys(features)
 
 
 def frame_table(

@@ -6,7 +6,7 @@ import pytest
 from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.base.errors import TableError
-from reseed.score.aggregate import count_patches, frame_table
+from reseed.score.decisions import count_patches, frame_table
 
 
 def patches(frames: dict[str, tuple[str, list[str]]]) -> pd.DataFrame:
