@@ -140,7 +140,7 @@ def require_pin(source: Source, sha256: str) -> None:
 def _bring_archive(source: Source, target: Path, final: Path) -> str:
     origin = resolve_uri(source.uri)
     if origin.resolve().is_relative_to(final.resolve()):
-        raise SourceError(f"{origin}: lies inside {final}, which is made anew; move it")
+        raise SourceError(f"{origin}: is inside {final}, which is replaced; move it elsewhere")
     sha256 = _file_sha256(origin)
     require_pin(source, sha256)
     unpack(origin, target, f"unpack {source.name}")

@@ -110,7 +110,7 @@ def require_usable(url: str) -> None:
     """
     parts = _split(url)
     if parts.scheme in ("file", "local"):
-        raise SourceError("lies on this machine; use kind folder or archive with its path")
+        raise SourceError("is on this machine; use kind folder or archive with its path")
     if not parts.scheme or (parts.scheme in ("http", "https") and not parts.hostname):
         raise SourceError("that is no url; kind url takes one such as https://example.org/reef.zip")
     if parts.scheme not in _SCHEMES or (parts.scheme not in ("http", "https") and "::" in url):

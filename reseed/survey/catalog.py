@@ -103,7 +103,11 @@ def build_catalog(sources: Sequence[RawSource], raw: Path, params: CatalogParams
         quarantine=QUARANTINE.frame(quarantine),
         counts=_counts(parts, gold),
         remarks=(
-            *(f"{part.source.name}: {remark}" for part in parts for remark in part.reading.remarks),
+            *(
+                f"{part.source.name}: {remark}"
+                for part in parts
+                for remark in (*part.reading.remarks, *part.reading.labels.remarks)
+            ),
             *merged_sites(sites),
         ),
     )
@@ -219,6 +223,7 @@ def _frame_label_rows(parts: list[_Part], gold: dict[str, str]) -> list[dict[str
             "frame_id": f"{part.source.name}/{said.path}",
             "annotator": said.annotator,
             "label": said.label,
+            "kind": said.kind,
             "gold": int(said.annotator == gold.get(part.source.name)),
         }
         for part in parts
@@ -234,7 +239,7 @@ def _gold_annotators(parts: list[_Part], asked: str) -> dict[str, str]:
     found = {part.source.name: _annotators(part) for part in parts if _annotators(part)}
     if not found and asked != AUTO:
         raise TableError(
-            f"catalog.annotator: {asked!r} labelled nothing; annotators found: nobody, there are no labels; set it to "
+            f"catalog.annotator: {asked!r} has no labels, and neither has any other annotator; set it to "
             f"{AUTO} if that is right"
         )
     gold = {}
@@ -243,7 +248,7 @@ def _gold_annotators(parts: list[_Part], asked: str) -> dict[str, str]:
             listed = f"{', '.join(names)} in source {source}; name the reference"
             if asked == AUTO:
                 raise TableError(f"catalog.annotator: auto needs a single annotator; found: {listed}")
-            raise TableError(f"catalog.annotator: {asked!r} labelled nothing; annotators found: {listed}")
+            raise TableError(f"catalog.annotator: {asked!r} has no labels; annotators found: {listed}")
         gold[source] = asked if asked in names else names[0]
     return gold
 

@@ -252,7 +252,7 @@ def test_an_archive_inside_the_folder_that_is_made_anew(archive: Path) -> None:
     Path("data/raw").mkdir(parents=True)
     inside = archive.rename(Path("data/raw/reef.zip"))
     params(entry("archive", "data/raw/reef.zip"))
-    with pytest.raises(SourceError, match="lies inside data/raw"):
+    with pytest.raises(SourceError, match="is inside data/raw"):
         pull.main([])
     assert inside.exists()
 
