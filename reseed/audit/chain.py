@@ -16,9 +16,10 @@ Reader = Callable[[str], bytes | None]
 
 
 def closure(module: str, read: Reader) -> list[str]:
-    """Return the project files that importing `module` loads, package `__init__` files included.
+    """Return the project files that importing `module` loads.
 
-    Imports inside functions count; names that are only known when the code runs cannot be seen.
+    Imports inside functions count; names that are only known when the code runs cannot be seen. An `__init__` that has
+    nothing but its docstring does not count: it loads nothing, and the package works without it.
 
     Args:
         module: Dotted name, such as `stages.train`.
@@ -35,8 +36,11 @@ def closure(module: str, read: Reader) -> list[str]:
     while waiting:
         for path, content in _files(waiting.pop(), read):
             if path not in found:
+                tree = _parsed(path, content)
+                if path.endswith("/__init__.py") and all(_is_text(node) for node in tree.body):
+                    continue
                 found.add(path)
-                waiting.extend(_imports(path, content))
+                waiting.extend(_imports(path, tree))
     return sorted(found)
 
 
@@ -52,11 +56,18 @@ def _files(module: str, read: Reader) -> Iterator[tuple[str, bytes]]:
             yield path, content
 
 
-def _imports(path: str, content: bytes) -> Iterator[str]:
+def _parsed(path: str, content: bytes) -> ast.Module:
     try:
-        tree = ast.parse(content)
+        return ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ReseedError(f"{path}: not readable as Python: {error}") from error
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _imports(path: str, tree: ast.Module) -> Iterator[str]:
     package = PurePosixPath(path).parent.parts
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
