@@ -9,6 +9,8 @@ GRID: Final = "grid"
 RECT: Final = "rect"
 POINT: Final = "point"
 WEAK: Final = "weak"
+MACHINE: Final = "machine"
+FRAME: Final = "frame"
 
 ANNOTATIONS = Table(
     columns=(
@@ -19,7 +21,7 @@ ANNOTATIONS = Table(
         Column("x1", "int", "right edge, exclusive (px)"),
         Column("y1", "int", "bottom edge, exclusive (px)"),
         Column("label", "text", "No-Deploy, Coral or Deploy"),
-        Column("kind", "text", "grid, rect, point (1 x 1 px) or weak (inherited from the frame)"),
+        Column("kind", "text", "grid, rect, point (1 x 1 px), weak (inherited from the frame) or machine"),
         Column("source_label", "text", "the label as the file has it"),
         Column("gold", "int", "1 if this annotator is the reference (catalog.annotator)"),
     ),
@@ -31,6 +33,7 @@ FRAME_LABELS = Table(
         Column("frame_id", "text", "frame"),
         Column("annotator", "text", "who labelled it"),
         Column("label", "text", "Deploy or No-Deploy"),
+        Column("kind", "text", "frame, or machine: no person confirmed it (catalog.machine_labels)"),
         Column("gold", "int", "1 if this annotator is the reference (catalog.annotator)"),
     ),
     key=("frame_id", "annotator"),

@@ -10,7 +10,7 @@ from jinja2 import UndefinedError
 from reseed.base.errors import ReseedError
 from reseed.base.files import read_json
 from reseed.cli.arguments import add_json, show
-from reseed.reports.scores import is_weak, scores_page
+from reseed.reports.scores import labels_of, scores_page
 
 _METRICS: Final = Path("metrics/metrics.json")
 _DETAILS: Final = Path("metrics/details.json")
@@ -34,7 +34,9 @@ def run(args: argparse.Namespace) -> int:
     folder: Path = args.folder
     metrics, details = _read(folder / _METRICS), _read(folder / _DETAILS)
     try:
-        marks = {"synthetic": bool(metrics["data"]["synthetic"]), "weak": is_weak(details)}
+        labels = ", ".join(labels_of(details))
+        marks = {"synthetic": bool(metrics["data"]["synthetic"]), "weak": "weak" in labels}
+        marks |= {"machine_labels": True} if "machine" in labels else {}
         text = scores_page(metrics, details, folder / _FIGURES, folder / _DETAILS)
     except (KeyError, TypeError, UndefinedError) as error:
         raise ReseedError(

@@ -77,7 +77,7 @@ def pull_request(
         "base": asdict(base),
         "head": asdict(head),
         "synthetic": any(record.scores_synthetic for record in (old, new) if record),
-        "weak": any(record.weak for record in (old, new) if record),
+        "label_notices": list(dict.fromkeys(text for record in (old, new) if record for text in record.label_notices)),
         "alone": alone,
         "not_compared": alone or "; ".join(dict.fromkeys(lacking.values())),
         "lacking": list(lacking),

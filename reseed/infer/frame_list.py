@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from reseed.base.csv import decode_text, stripped
 from reseed.base.errors import SourceError
 from reseed.sources.folder import explained
 from reseed.sources.inventory import IMAGE_SUFFIXES, is_picture_name, is_system_file, repeats
@@ -173,11 +174,11 @@ def _folders_of(path: Path) -> list[Path]:
 
 def _listed(path: Path) -> list[Path]:
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = decode_text(path.read_bytes(), str(path), "list").splitlines()
+    except OSError as error:
         raise SourceError(f"{path}: not readable as a list of frames: {error}") from error
-    named = [(number, line.strip()) for number, line in enumerate(lines, 1)]
-    wanted = [(number, path.parent / line) for number, line in named if line and not line.startswith("#")]
+    named = [(number, stripped(stripped(line).strip('"'))) for number, line in enumerate(lines, 1)]
+    wanted = [(number, _listed_file(path.parent, line)) for number, line in named if line and not line.startswith("#")]
     # A link to itself or a pipe is there, and becomes one frame that cannot be used.
     lost = [f"line {number}: {found}" for number, found in wanted if not os.path.lexists(found) or found.is_dir()]
     if lost:
@@ -186,3 +187,10 @@ def _listed(path: Path) -> list[Path]:
             "a path a line, relative to the folder of the list"
         )
     return [found for _, found in wanted]
+
+
+def _listed_file(folder: Path, line: str) -> Path:
+    """Return the file that a line of a list names; programs of Windows write its folders with backslashes."""
+    path = folder / line
+    slashed = folder / line.replace("\\", "/")
+    return slashed if not os.path.lexists(path) and os.path.lexists(slashed) else path

@@ -6,7 +6,6 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from reseed.artifacts.annotations import WEAK
 from reseed.artifacts.leakage import leakage_sentence
 from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.base.classes import CLASSES, DEPLOY
@@ -195,7 +194,7 @@ def _patch_split(evidence: Evidence, split: str) -> dict[str, Any]:
     return {
         "n": len(labelled),
         "unlabelled": len(everything) - len(labelled),
-        "labels": "weak" if (labelled["kind"] == WEAK).any() else "annotated",
+        "labels": evidence.label_kinds(split),
         **_scores(evidence.scores[PATCH][split], f"no patch of the {split} split has a reference class"),
         "intervals": _intervals(evidence.scores[PATCH][split]),
         "predicted_share": _shares(everything["predicted"]),

@@ -103,7 +103,11 @@ def build_catalog(sources: Sequence[RawSource], raw: Path, params: CatalogParams
         quarantine=QUARANTINE.frame(quarantine),
         counts=_counts(parts, gold),
         remarks=(
-            *(f"{part.source.name}: {remark}" for part in parts for remark in part.reading.remarks),
+            *(
+                f"{part.source.name}: {remark}"
+                for part in parts
+                for remark in (*part.reading.remarks, *part.reading.labels.remarks)
+            ),
             *merged_sites(sites),
         ),
     )
@@ -219,6 +223,7 @@ def _frame_label_rows(parts: list[_Part], gold: dict[str, str]) -> list[dict[str
             "frame_id": f"{part.source.name}/{said.path}",
             "annotator": said.annotator,
             "label": said.label,
+            "kind": said.kind,
             "gold": int(said.annotator == gold.get(part.source.name)),
         }
         for part in parts

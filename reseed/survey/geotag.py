@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 
 from PIL import Image
 
+from reseed.base.numerals import NumberError, parse_number
 from reseed.sources.inventory import READABLE
 
 T = TypeVar("T")
@@ -137,7 +138,7 @@ def facts_from_exif(gps: dict[int, Any], details: dict[int, Any]) -> Facts:
     return Facts(latitude, longitude, depth, altitude, taken, tuple(problems), zone_from)
 
 
-def facts_from_log(cells: dict[str, str]) -> Facts:
+def facts_from_log(cells: dict[str, str], decimal_mark: str | None = None) -> Facts:
     """Return what one row of a photo log says.
 
     `ping_depth` is the echo sounder's distance from camera to seabed in millimetres, `pressure_depth` the depth of the
@@ -146,15 +147,30 @@ def facts_from_log(cells: dict[str, str]) -> Facts:
 
     Args:
         cells: Cell text by column name in lower case.
+        decimal_mark: That of the numbers of the whole log, where it is known.
     """
     problems: list[str] = []
-    place = _number(cells.get("latitude")), _number(cells.get("longitude"))
-    latitude, longitude = _usable(lambda: checked_position(*place), _NOWHERE, "log", problems)
-    ping_m = _number(cells.get("ping_depth")) / 1000
-    altitude = _usable(lambda: _length(ping_m, _MAX_ALTITUDE_M, "altitude"), math.nan, "log", problems)
-    surface_m = altitude + _number(cells.get("pressure_depth"))
-    depth = _usable(lambda: _length(surface_m, _MAX_DEPTH_M, "depth"), math.nan, "log", problems)
-    taken = _usable(lambda: _log_time(cells), None, "log", problems)
+
+    def number(column: str, name: str, places: int) -> float:
+        return _number(cells.get(column), name, decimal_mark, places)
+
+    def position() -> tuple[float, float]:
+        return checked_position(number("latitude", "position", 5), number("longitude", "position", 5))
+
+    latitude, longitude = _usable(position, _NOWHERE, "log", problems)
+    altitude = _usable(
+        lambda: _length(number("ping_depth", "altitude", 0) / 1000, _MAX_ALTITUDE_M, "altitude"),
+        math.nan,
+        "log",
+        problems,
+    )
+    depth = _usable(
+        lambda: _length(altitude + number("pressure_depth", "depth", 2), _MAX_DEPTH_M, "depth"),
+        math.nan,
+        "log",
+        problems,
+    )
+    taken = _usable(lambda: _log_time(cells, decimal_mark), None, "log", problems)
     return Facts(latitude, longitude, depth, altitude, taken, tuple(problems), "log" if taken else "")
 
 
@@ -330,8 +346,8 @@ def _gps_time(gps: dict[int, Any]) -> datetime | None:
         return None
 
 
-def _log_time(cells: dict[str, str]) -> datetime | None:
-    seconds = _number(cells.get("time_secs"))
+def _log_time(cells: dict[str, str], decimal_mark: str | None) -> datetime | None:
+    seconds = _number(cells.get("time_secs"), "time", decimal_mark, 0)
     if not math.isnan(seconds):
         try:
             return _plausible(datetime.fromtimestamp(int(seconds), UTC) + _milliseconds(cells, seconds), "time")
@@ -343,7 +359,7 @@ def _log_time(cells: dict[str, str]) -> datetime | None:
 
 def _milliseconds(cells: dict[str, str], seconds: float) -> timedelta:
     """Return the part below a second, which a log has behind the point or in a column of its own."""
-    own = _number(cells.get("time_msecs"))
+    own = _number(cells.get("time_msecs"), "time", ".", 0)
     fraction = own if 0 <= own < 1000 else 1000 * (seconds % 1)
     return timedelta(milliseconds=round(fraction) % 1000)
 
@@ -377,8 +393,11 @@ def _length(value: Any, limit_m: float, name: str) -> float:
     return length
 
 
-def _number(text: str | None) -> float:
+def _number(text: str | None, name: str, decimal_mark: str | None, places: int) -> float:
+    """Return a number of a log, NaN if there is none; what may be two numbers or has lost digits cannot be used."""
     try:
-        return float(text) if text else math.nan
-    except ValueError:
-        return math.nan
+        return float(parse_number(text, decimal_mark, places)) if text else math.nan
+    except NumberError as error:
+        if error.reason == "not_a_number":
+            return math.nan
+        raise _UnusableError(f"{name}_{error.reason}") from None

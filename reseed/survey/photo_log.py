@@ -7,13 +7,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from reseed.base.csv import read_text_table
+from reseed.base.csv import decimal_mark, read_text_table
 from reseed.base.errors import TableError
 from reseed.params.catalog import OnConflict
 from reseed.survey.geotag import Facts, facts_from_log
 from reseed.survey.identity import agreement, path_parts
 
 FILE_COLUMN: Final = "filename_string"
+# Columns of numbers, with what no value exceeds: a log whose latitude is 9.123 has decimal points.
+_NUMBERS: Final = {"latitude": 90, "longitude": 180, "ping_depth": None, "pressure_depth": None, "time_secs": None}
 _SHOWN: Final = 10
 
 
@@ -81,6 +83,7 @@ def read_photo_log(path: Path, where: str, on_conflict: OnConflict = "error") ->
     """
     table = read_text_table(path, where)
     table.require([FILE_COLUMN])
+    mark = decimal_mark(table, _NUMBERS)
     facts: dict[str, Facts] = {}
     contradictions: dict[str, list[str]] = {}
     duplicates = 0
@@ -88,7 +91,7 @@ def read_photo_log(path: Path, where: str, on_conflict: OnConflict = "error") ->
         name = "/".join(path_parts(row.cells[FILE_COLUMN]))
         if not name:
             raise TableError(f"{row.where}: {FILE_COLUMN} is empty")
-        said = facts_from_log(row.cells)
+        said = facts_from_log(row.cells, mark)
         if name not in facts:
             facts[name] = said
         elif _same(facts[name], said):

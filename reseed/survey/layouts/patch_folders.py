@@ -20,11 +20,12 @@ from reseed.base.errors import TableError
 from reseed.params.catalog import CatalogParams
 from reseed.sources.inventory import Inventory
 from reseed.survey.images import ImageFacts, Images
-from reseed.survey.labels import Labels, Rectangle
+from reseed.survey.labels import LabelMaps, Labels, Rectangle
 from reseed.survey.layouts.class_folders import (
     ANNOTATOR,
     FolderLabel,
     in_several_splits,
+    left_out,
     read_class_folders,
 )
 from reseed.survey.layouts.reading import Assembled, Piece, Place, Reading
@@ -59,13 +60,16 @@ def read_patch_folders(inventory: Inventory, images: Images, params: CatalogPara
     Args:
         inventory: The files of the source.
         images: Its images, examined.
-        params: Section `catalog`; the grid and `on_conflict` are used.
+        params: Section `catalog`; the grid, `label_map` and `on_conflict` are used.
 
     Raises:
         TableError: If an image lies in no class folder, if its name gives no frame and index inside the grid, or if
             several images claim the same patch of the same frame.
     """
-    labelled = read_class_folders(inventory.source, inventory.images)
+    maps = LabelMaps(inventory, params)
+    everywhere = read_class_folders(inventory.source, inventory.images, maps)
+    null = left_out(said for said in everywhere if said.path in images.usable)
+    labelled = [said for said in everywhere if said.label]
     n_cells = params.grid_rows * params.grid_cols
     by_cell = _named_by_cell(inventory.source, labelled, params) if n_cells > 1 else []
     everything = by_cell or _named(inventory.source, labelled, n_cells)
@@ -82,7 +86,7 @@ def read_patch_folders(inventory: Inventory, images: Images, params: CatalogPara
     return Reading(
         places={path: _place(inventory.source, frames[path][0]) for path in assembled},
         labels=_labels(frames, assembled, len(patches), Counter(ignored.values())),
-        tables=(),
+        tables=tuple(sorted(maps.files)),
         counts={
             "frames": len(assembled),
             "frames_with_every_patch": sum(len(frame.pieces) == n_cells for frame in assembled.values()),
@@ -92,7 +96,7 @@ def read_patch_folders(inventory: Inventory, images: Images, params: CatalogPara
             "patch_index_starts_at": start,
         },
         assembled=assembled,
-        ignored=ignored,
+        ignored=null | ignored,
         remarks=tuple(_remarks(everything, assembled, start, n_cells, by_cell=bool(by_cell))),
     )
 

@@ -23,7 +23,8 @@ from reseed.survey.frame_finder import FrameFinder
 from reseed.survey.geotag import Facts
 from reseed.survey.identity import composed, recording, recording_folders, site_folders
 from reseed.survey.images import Images
-from reseed.survey.label_tables import read_labels
+from reseed.survey.label_tables import Rules, read_labels
+from reseed.survey.labels import LabelMaps
 from reseed.survey.layouts.reading import Place, Reading, folder_of
 from reseed.survey.photo_log import PhotoLog, read_photo_log
 
@@ -41,7 +42,7 @@ def read_survey(inventory: Inventory, images: Images, params: CatalogParams) -> 
     Args:
         inventory: The files of the source.
         images: Its images, examined.
-        params: Section `catalog`; `on_conflict` is used.
+        params: Section `catalog`; `on_conflict`, `label_map`, `unmapped` and `machine_labels` are used.
 
     Raises:
         TableError: If a log, `survey.json` or label table is broken, or does not fit the images.
@@ -52,14 +53,16 @@ def read_survey(inventory: Inventory, images: Images, params: CatalogParams) -> 
     }
     sites = {folder_of(path): _read_site(inventory, path, where) for path, where in _find(inventory, SURVEY)}
     sizes = {path: (facts.width_px, facts.height_px) for path, facts in images.usable.items()}
+    maps = LabelMaps(inventory, params)
     labels = read_labels(
         _tables(inventory, ANNOTATIONS),
         _tables(inventory, FRAME_LABELS),
         FrameFinder(sizes, images.quarantined),
-        params.on_conflict,
+        Rules(params.on_conflict, params.unmapped, params.machine_labels, maps.of_folder),
     )
     logged = _match_logs(inventory.images, logs)
     read = [path for pattern in (LOG, SURVEY, ANNOTATIONS, FRAME_LABELS) for path, _ in _find(inventory, pattern)]
+    read += sorted(maps.files)
     return Reading(
         places={path: _place(inventory.source, path, logged, sites) for path in images.usable},
         labels=labels,

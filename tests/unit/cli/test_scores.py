@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from reseed.artifacts.raw import SYNTHETIC_NOTICE, WEAK_NOTICE
+from reseed.artifacts.raw import MACHINE_NOTICE, SYNTHETIC_NOTICE, WEAK_NOTICE
 from reseed.base.errors import ReseedError
 from reseed.cli import scores
 from stages import aggregate, evaluate
@@ -122,3 +122,24 @@ def test_it_starts_without_matplotlib() -> None:
     assert "matplotlib" not in Path(sys.modules["reseed.artifacts.raw"].__file__ or "").read_text().replace(
         "apart from matplotlib", ""
     )
+
+
+def test_scores_of_machine_labels_say_so(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(run, synthetic=False, kind="machine")
+    aggregate.main([])
+    evaluate.main(["--no-pictures"])
+    call()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == lines[-1] == f"*** {MACHINE_NOTICE} ***"
+    call("--json")
+    assert json.loads(capsys.readouterr().out)["machine_labels"] is True
+
+
+def test_one_frame_label_of_a_machine_marks_every_score(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(run, synthetic=False)
+    labels = pd.read_csv(run / "data/catalog/frame_labels.csv", dtype=str, keep_default_na=False)
+    labels.loc[(labels["gold"] == "1").idxmax(), "kind"] = "machine"
+    labels.to_csv(run / "data/catalog/frame_labels.csv", index=False, lineterminator="\n")
+    aggregate.main([])
+    evaluate.main(["--no-pictures"])
+    assert json.loads((run / "metrics/details.json").read_text())["patch"]["test"]["labels"] == "machine"
