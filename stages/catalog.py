@@ -13,12 +13,12 @@ from reseed.params.catalog import CatalogParams
 from reseed.params.load import load_section
 from reseed.sources.stored import require_stored
 from reseed.survey.catalog import build_catalog, summary
-from stages.runner import run_stage, wants_pictures
+from stages.runner import parse_arguments, run_stage
 
 
 def main(argv: list[str] | None = None) -> None:
     """Decode every image once, read every table, and write what is there."""
-    pictures_wanted = wants_pictures(__doc__, argv)
+    arguments = parse_arguments(__doc__, argv, no_figures="write the tables, leave plots/contact_sheet.png as it is")
     params = load_section(Path("params.yaml"), "catalog", CatalogParams)
     sources = read_raw(Path("data/raw.json"))
     require_stored(sources)
@@ -30,7 +30,7 @@ def main(argv: list[str] | None = None) -> None:
     FRAME_LABELS.write(catalog.frame_labels, out / "frame_labels.csv")
     QUARANTINE.write(catalog.quarantine, out / "quarantine.csv")
     write_json(out / "counts.json", catalog.counts)
-    if pictures_wanted:
+    if not arguments.no_figures:
         sheet = survey_sheet(catalog.frames, catalog.pieces, Path("data/raw"))
         write_bytes(Path("plots/contact_sheet.png"), png_bytes(sheet))
     sys.stdout.write(summary(catalog.counts))

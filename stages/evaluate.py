@@ -21,17 +21,17 @@ from reseed.score.details import describe, summarise
 from reseed.score.evidence import Context, Evidence, confident_mistakes, gather, patch_rows, with_kinds
 from reseed.score.percent import score_csv
 from reseed.score.plots import TABLES
-from stages.runner import run_stage, wants_pictures
+from stages.runner import parse_arguments, run_stage
 
 DATA, PREDICTIONS, TRAINING = Path("data"), Path("data/predictions"), Path("models/training.csv")
 
 
 def main(argv: list[str] | None = None) -> None:
     """Read the predictions, score and draw them, then write."""
-    pictures_wanted = wants_pictures(__doc__, argv)
+    arguments = parse_arguments(__doc__, argv, no_figures="write the scores and tables, leave plots/figures as it is")
     evidence = read_evidence(load_section(Path("params.yaml"), "evaluate", EvaluateParams))
-    if pictures_wanted:
-        draw(evidence)
+    if not arguments.no_figures:
+        write_folder(Path("plots/figures"), figures(evidence))
     write_json(Path("metrics/metrics.json"), summarise(evidence))
     write_json(Path("metrics/details.json"), describe(evidence))
     for name, table in TABLES.items():
@@ -39,14 +39,13 @@ def main(argv: list[str] | None = None) -> None:
     write_bytes(Path("plots/training.csv"), TRAINING.read_bytes())
 
 
-def draw(evidence: Evidence) -> None:
-    """Draw every figure of the report to `plots/figures`."""
+def figures(evidence: Evidence) -> dict[str, bytes]:
+    """Draw every figure, those of the most confident mistakes with their patches: file name -> PNG."""
     mistakes = confident_mistakes(evidence, evidence.context.settings.mistakes)
     packed = open_patches(DATA / "patches/patches.npy")
-    images = packed[patch_rows(mistakes, PATCH_INDEX.read(DATA / "patches/index.csv"), len(packed))]
-    report = ReportData(evidence, mistakes, images, TRAINING_CURVE.read(TRAINING))
-    drawn = {name: marked(picture(report), notices(report)) for name, picture in PICTURES.items()}
-    write_folder(Path("plots/figures"), {f"{name}.png": png_bytes(figure) for name, figure in drawn.items()})
+    pictures = packed[patch_rows(mistakes, PATCH_INDEX.read(DATA / "patches/index.csv"), len(packed))]
+    report = ReportData(evidence, mistakes, pictures, TRAINING_CURVE.read(TRAINING))
+    return {f"{name}.png": png_bytes(marked(draw(report), notices(report))) for name, draw in PICTURES.items()}
 
 
 def read_evidence(settings: EvaluateParams) -> Evidence:

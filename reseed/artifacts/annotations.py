@@ -14,7 +14,7 @@ FRAME: Final = "frame"
 
 ANNOTATIONS = Table(
     columns=(
-        Column("frame_id", "text", "frame the rectangle lies on"),
+        Column("frame_id", "text", "frame that the rectangle is on"),
         Column("annotator", "text", "who labelled it"),
         Column("x0", "int", "left edge, stored-pixel coordinates (px)"),
         Column("y0", "int", "top edge (px)"),
@@ -22,7 +22,7 @@ ANNOTATIONS = Table(
         Column("y1", "int", "bottom edge, exclusive (px)"),
         Column("label", "text", "No-Deploy, Coral or Deploy"),
         Column("kind", "text", "grid, rect, point (1 x 1 px), weak (inherited from the frame) or machine"),
-        Column("source_label", "text", "what the file said"),
+        Column("source_label", "text", "the label as the file has it"),
         Column("gold", "int", "1 if this annotator is the reference (catalog.annotator)"),
     ),
     key=("frame_id", "annotator", "x0", "y0", "x1", "y1"),

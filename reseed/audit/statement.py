@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -27,6 +27,10 @@ _RELEASES: Final = tuple(
         r"\b[vV]\d+(?:\.\d+)*\b",
     )
 )
+# What training wrote of itself.
+_TOLD: Final = frozenset(
+    {"models/train.json", "models/training.csv", "plots/training.csv", "data/predictions/repeats.csv"}
+)
 _TRAINING: Final = ("device", "threads", "seed", "versions", "sha256")
 
 
@@ -37,15 +41,21 @@ def data_statement(run: Run) -> dict[str, Any]:
         ReseedError: If a file is not stored here.
     """
     used = _placed_frames(run)
+    wanted = (run.params.get("pull") or {}).get("sources") or []
+    rendered = {source["name"] for source in wanted if source["kind"] == "demo"}
+    rendered |= set(used.loc[used["synthetic"] == 1, "source"])
     sources = [
-        {key: entry.get(key) for key in _SOURCE} | {"release": release_of(entry)}
-        for entry in run.document("data/raw.json")
+        {key: entry.get(key) for key in _SOURCE}
+        | {"release": release_of(entry), "synthetic": bool(entry.get("synthetic")) or entry["name"] in rendered}
+        for entry in run.sources
     ]
     card = run.document("models/model.json")
     training = {key: card.get(key) for key in _TRAINING}
     catalog = run.params["catalog"]
+    pretrained = run.document("data/pretrained/weights.json")
     return {
-        "synthetic": bool((used["synthetic"] == 1).any()),
+        "synthetic": bool(rendered) or any(source["synthetic"] for source in sources),
+        "imported": _imported(card, pretrained),
         "sources": sources,
         "annotator": catalog["annotator"],
         "frames": _counts(used, _frame_classes(run)),
@@ -54,10 +64,32 @@ def data_statement(run: Run) -> dict[str, Any]:
             "images": _reasons(run, f"{_CATALOG}quarantine.csv"),
             "frames": _reasons(run, "data/patches/quarantine.csv"),
         },
-        "pretrained": run.document("data/pretrained/weights.json"),
+        "pretrained": pretrained,
         "training": training,
+        "claims": _claims(card, run.document("data/predictions/engine.json"), run.outputs),
         "notes": _notes(sources, training),
     }
+
+
+def _imported(card: Mapping[str, Any], pretrained: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the files with weights that this run took from elsewhere, with name and digest."""
+    found = []
+    if converted := card.get("converted"):
+        found.append({"what": "network", "file": converted["file"], "sha256": converted["sha256"]})
+    if pretrained.get("sha256"):
+        found.append({"what": "start weights", "file": pretrained["file"], "sha256": pretrained["sha256"]})
+    return found
+
+
+def _claims(card: Mapping[str, Any], engine: Mapping[str, Any], outputs: Iterable[str]) -> list[str]:
+    """Return what the run says of its machines and of its training, which only a rerun can check."""
+    versions = ", ".join(f"{name} {version}" for name, version in (card.get("versions") or {}).items())
+    trained = f"trained on {card.get('device')}, {card.get('threads')} threads, seed {card.get('seed')}, {versions}"
+    return [
+        f"{trained} (models/model.json)",
+        f"predicted by {' '.join(str(value) for value in engine.values())} (data/predictions/engine.json)",
+        f"how the training went ({', '.join(path for path in outputs if path in _TOLD)})",
+    ]
 
 
 def release_of(source: Mapping[str, Any]) -> str:

@@ -40,7 +40,7 @@ def logits_in_batches(
     total = len(images) if rows is None else len(rows)
     logits = np.full((total, len(CLASSES)), np.nan)
     starts = range(0, total, batch_size)
-    for start in progress(starts, total=len(starts), what="predict", unit="batch"):
+    for start in progress(starts, total=len(starts), what="predict", unit="step"):
         chosen = slice(start, start + batch_size)
         batch = np.array(images[chosen] if rows is None else images[rows[chosen]])
         found = np.asarray(run(batch))

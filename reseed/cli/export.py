@@ -74,7 +74,7 @@ def _with_alpha(facts: ModelFacts, asked: str | None, folder: Path) -> ModelFact
     if facts.alpha is None:
         raise ReseedError(
             f"{folder}: no alpha is recorded beside it (metrics/metrics.json), so no decision can be exported; "
-            "say --alpha, such as --alpha 0.5"
+            "give it with --alpha, such as --alpha 0.5"
         )
     return replace(facts, alpha=parse_alpha(facts.alpha, f"alpha in metrics/metrics.json beside {folder}"))
 

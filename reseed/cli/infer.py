@@ -147,7 +147,7 @@ def _look_at_gold(path: Path, gold: GoldLabels, listed: FrameList, root: Path) -
     if not gold.of_frames([frame.name for frame in listed.frames], root):
         sys.stderr.write(
             f"note: {path}: none of its {len(gold):,} rows is of the {frames_text(len(listed.frames))} given; a row "
-            "means the frame whose path ends with what its column frame says\n"
+            "belongs to the frame whose path ends with the text of its column frame\n"
         )
 
 
@@ -235,8 +235,8 @@ def _report(
     if outcome.unplaced:
         lines.append(f"{frames_text(outcome.unplaced)} without a position: in the tables, not on the map")
     if ignored:
-        lines.append(f"beside the frames: {ignored} file{'' if ignored == 1 else 's'} of other kinds, not needed here")
-    lines += [f"log left out: {said}" for said in logs.remarks()]
+        lines.append(f"ignored: {ignored} file{'' if ignored == 1 else 's'} of other kinds")
+    lines += [f"log not used: {reason}" for reason in logs.remarks()]
     if outcome.thumbnails_every > 1:
         lines.append(f"map with thumbnails of one frame in {outcome.thumbnails_every}")
     return [*lines, f"map: {args.out / MAP_FILE}"]

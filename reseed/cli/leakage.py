@@ -62,9 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
     unknown = table[~table["split"].isin([*SPLITS, NONE])]
     if len(unknown):
         raise TableError(
-            f"{_CATALOG / 'splits.csv'}: {len(unknown)} frames in a split that there is not, first: "
+            f"{_CATALOG / 'splits.csv'}: {len(unknown)} frames in an unknown split, first: "
             f"{unknown['frame_id'].iloc[0]} in {unknown['split'].iloc[0]!r}; allowed: {', '.join(SPLITS)}, {NONE}; "
-            "`dvc repro -f split` writes it anew"
+            "`dvc repro -f split` writes it again"
         )
     params = load_section(Path("params.yaml"), "split", SplitParams)
     leakage = find_leakage(frames, pieces, splits, _RAW, params.guard_frames, arguments.most_pairs)
@@ -133,9 +133,7 @@ def _title(shared: Sequence[Shared]) -> str:
     if leaking:
         return f"{counted(len(leaking), 'pair')} of close neighbours in different splits, none seen to overlap"
     if within:
-        return (
-            f"No frames in different splits seen to overlap; {counted(within, 'pair')} within a split or beside it do"
-        )
+        return f"No overlap seen between splits; {counted(within, 'pair')} within one split or outside all do"
     return "No two frames seen to show the same seafloor"
 
 

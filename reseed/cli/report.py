@@ -20,7 +20,7 @@ from reseed.reports.report import draw, report_page
 _SLOW: Final = frozenset({"re-derive"})
 # What tells, without data or a run, whether the result of base is that of its own code and parameters.
 _OF_BASE: Final = ("claim", "chain")
-_NOT_ASKED: Final = "not asked for (--derive)"
+_NOT_ASKED: Final = "not run without --derive"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     """Read both sides, audit head, write the page; return 0 whatever the audit says."""
     out: Path | None = None if args.out is None or str(args.out) == "-" else args.out
     if args.figures is not None and out is None:
-        raise ReseedError("--figures needs --out: the page names the pictures by their place beside it")
+        raise ReseedError("--figures needs --out: the page refers to the figures by their path relative to it")
     repository = Repository(Path())
     base = repository.resolve(args.base)
     head = HERE if args.head is None else repository.resolve(args.head)

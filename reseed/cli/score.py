@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--task",
         choices=(PATCH, FRAME),
         help="three classes, or Deploy and No-Deploy (default: frame where the key has no place on a frame, such as "
-        "row or x0, and no table says Coral; else patch)",
+        "row or x0, and no table has the label Coral; else patch)",
     )
     parser.add_argument(
         "--predicted",
@@ -123,14 +123,14 @@ def run(args: argparse.Namespace) -> int:
 def _task(asked: Task | None, key: Sequence[str], columns: Sequence[tuple[TextTable, str]]) -> tuple[Task, str]:
     """Return what is scored, and why: as asked, else by what the key names and whether anything is called Coral."""
     if asked is not None:
-        return asked, "as asked with --task"
+        return asked, "set by --task"
     placed = [name for name in key if name in _PLACES]
     if placed:
         return PATCH, f"the key names a place on a frame ({', '.join(placed)})"
     for table, column in columns:
         if any(match_class(row.cells[column]) == CORAL for row in table.rows):
-            return PATCH, f"{table.where} says Coral in {column}"
-    return FRAME, f"{', '.join(key)} names no place on a frame and neither table says Coral"
+            return PATCH, f"{table.where} has the label Coral in column {column}"
+    return FRAME, f"{', '.join(key)} names no place on a frame and neither table has the label Coral"
 
 
 def _pairs(answers: Items, references: Items) -> list[tuple[Item, Item]]:
@@ -201,7 +201,7 @@ def _text(report: Mapping[str, Any]) -> list[str]:
 def _about_intervals(report: Mapping[str, Any]) -> str:
     if report["group"] is None:
         return (
-            f"none: neither table has a column {' or '.join(GROUPS)}, and no splits.csv lies near that knows these "
+            f"none: neither table has a column {' or '.join(GROUPS)}, and no splits.csv near them has these "
             "frames; name a column with --group"
         )
     reasons = in_order({(interval["reason"],) for interval in report["intervals"].values() if "reason" in interval})

@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     except (KeyError, TypeError, UndefinedError) as error:
         raise ReseedError(
             f"{folder / _METRICS} and {folder / _DETAILS} do not hold the scores of one run ({error!r} is missing); "
-            "`dvc repro -f evaluate` writes both anew"
+            "`dvc repro -f evaluate` writes both again"
         ) from error
     if args.json:
         show(marks | {"units": "scores in percent"} | metrics, lambda _: [], as_json=True)

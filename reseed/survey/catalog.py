@@ -279,7 +279,7 @@ def _gold_annotators(parts: Sequence[Part], asked: str) -> dict[str, str]:
     found = {part.source.name: annotators_of(part) for part in parts if annotators_of(part)}
     if not found and asked != AUTO:
         raise TableError(
-            f"catalog.annotator: {asked!r} labelled nothing; annotators found: nobody, there are no labels; set it to "
+            f"catalog.annotator: {asked!r} has no labels, and neither has any other annotator; set it to "
             f"{AUTO} if that is right"
         )
     gold = {}
@@ -288,7 +288,7 @@ def _gold_annotators(parts: Sequence[Part], asked: str) -> dict[str, str]:
             listed = f"{', '.join(names)} in source {source}; name the reference"
             if asked == AUTO:
                 raise TableError(f"catalog.annotator: auto needs a single annotator; found: {listed}")
-            raise TableError(f"catalog.annotator: {asked!r} labelled nothing; annotators found: {listed}")
+            raise TableError(f"catalog.annotator: {asked!r} has no labels; annotators found: {listed}")
         gold[source] = asked if asked in names else names[0]
     return gold
 

@@ -283,7 +283,7 @@ def _to_rgb(image: Image.Image, turn_back: Image.Transpose | None, declared: int
     if image.mode in _DEEP_GRAY:
         gray = np.asarray(image).astype(np.uint16)
         top = int(gray.max())
-        if top <= declared < 1 << (_DEEP_BITS - 1):
+        if declared and top <= declared < 1 << (_DEEP_BITS - 1):
             gray = (gray.astype(np.uint32) * 255 // declared).astype(np.uint16)
         else:
             _require_upper_bits(top)

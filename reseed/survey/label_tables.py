@@ -251,7 +251,7 @@ def required_text(row: Row, column: str) -> str:
     """
     text = row.cells[column]
     if not text:
-        raise TableError(f"{row.where}: {column} is empty; leave out rows that say nothing")
+        raise TableError(f"{row.where}: {column} is empty; remove rows without a value")
     return text
 
 

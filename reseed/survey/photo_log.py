@@ -101,7 +101,7 @@ def read_photo_log(path: Path, where: str, on_conflict: OnConflict = "error") ->
     if contradictions and on_conflict == "error":
         listed = [line for lines in contradictions.values() for line in lines]
         raise TableError(
-            f"{where}: {len(listed)} rows say something else of a photo than an earlier row: "
+            f"{where}: {len(listed)} rows contradict an earlier row about the same photo: "
             f"{'; '.join(listed[:_SHOWN])}; correct the log, or set catalog.on_conflict: drop to go on without them"
         )
     known = {name: said for name, said in facts.items() if name not in contradictions}

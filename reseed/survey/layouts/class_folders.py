@@ -89,13 +89,13 @@ def read_class_folders(source: str, paths: Iterable[str], maps: LabelMaps | None
             strays["/".join(folders)] += 1
             continue
         if len({named[at] for at in classes}) > 1 or len({split_of_folder(folders[at]) for at in splits}) > 1:
-            raise TableError(f"{source}/{path}: its folders name two classes or two splits; it must lie in one of each")
+            raise TableError(f"{source}/{path}: its folders name two classes or two splits; it must be in one of each")
         label = named[classes[-1]] or ""
         found.append(_folder_label(path, folders, label, classes[-1], splits[-1] if splits else None))
     if strays:
         listed = "; ".join(f"{name or '.'} ({number}{_hint(name)})" for name, number in sorted(strays.items())[:_SHOWN])
         raise TableError(
-            f"{source}: {strays.total()} images lie in no folder of a class ({', '.join(CLASSES)}): {listed}; rename "
+            f"{source}: {strays.total()} images are in no class folder ({', '.join(CLASSES)}): {listed}; rename "
             "the folder, name it in catalog.label_map, or bring what is not labelled as a source of its own"
         )
     return found

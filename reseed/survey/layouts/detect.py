@@ -55,7 +55,7 @@ def recognise(inventory: Inventory, layout: str, params: CatalogParams) -> Recog
         TableError: If there are signs of none or of several; names them.
     """
     if layout != AUTO:
-        return Recognised(layout, f"pull.sources says layout: {layout}")
+        return Recognised(layout, f"set by layout: {layout} in pull.sources")
     exports, near = find_exports(inventory)
     signs = [*_table_signs(inventory, exports, near), *_folder_signs(inventory, params)]
     layouts = sorted({sign.layout for sign in signs})

@@ -49,7 +49,7 @@ def read_frame_folders(inventory: Inventory, images: Images, params: CatalogPara
     coral = [said for said in everything if said.label == CORAL]
     if coral and not params.weak_labels:
         raise TableError(
-            f"{inventory.source}: {len(coral)} frames lie in a folder {coral[0].source_label!r}, first: "
+            f"{inventory.source}: {len(coral)} frames are in a folder {coral[0].source_label!r}, first: "
             f"{coral[0].path}; a frame's decision is {DEPLOY} or {NO_DEPLOY}. If every patch shall inherit the class "
             "of its frame, as a weak label, set catalog.weak_labels: true; if these are patches, the layout is "
             "patch-folders"
@@ -60,7 +60,7 @@ def read_frame_folders(inventory: Inventory, images: Images, params: CatalogPara
     if against and params.on_conflict == "error":
         lines = [" / ".join(said.path for said in group) for group in against[:_SHOWN]]
         raise TableError(
-            f"{inventory.source}: {len(against)} frames lie in folders of different classes: {'; '.join(lines)}"
+            f"{inventory.source}: {len(against)} frames are in folders of different classes: {'; '.join(lines)}"
             f"{' ...' if len(against) > _SHOWN else ''}; keep one of each, or set catalog.on_conflict: drop to go on "
             "without their labels"
         )

@@ -161,5 +161,5 @@ def test_a_split_that_there_is_not_is_refused(survey: pd.DataFrame, capsys: pyte
     table.write_text(table.read_text().replace(",val", ",dev"))
     assert main(["leakage"]) == 2
     said = capsys.readouterr().err
-    assert "1 frames in a split that there is not, first: tow/e.png in 'dev'; allowed: train, val, test, none" in said
+    assert "1 frames in an unknown split, first: tow/e.png in 'dev'; allowed: train, val, test, none" in said
     assert not Path("plots/leakage.png").exists()

@@ -84,7 +84,7 @@ def test_no_baseline_at_all_says_so(run: Path) -> None:
     BASELINE_PREDICTIONS.write(BASELINE_PREDICTIONS.read(path).head(0), path)
     baselines = report()["baselines"]
     assert baselines["best"] == {"patch": "n/a", "frame": "n/a"}
-    assert baselines["verdict"]["patch"] == "Patch macro F1 79.2 % stands alone: no baseline was run."
+    assert baselines["verdict"]["patch"] == "Patch macro F1 79.2 %; no baseline was run to compare it with."
 
 
 @pytest.mark.parametrize(
