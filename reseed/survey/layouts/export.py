@@ -17,9 +17,8 @@ from reseed.params.catalog import CatalogParams
 from reseed.sources.inventory import Inventory
 from reseed.survey.exports.declaration import Declaration, declarations
 from reseed.survey.exports.formats import READERS, yolo_name_files
-from reseed.survey.exports.place import PLACES, Sheet, label_boxes, number_of
+from reseed.survey.exports.place import PLACES, Sheet, Size, label_boxes, number_of
 from reseed.survey.exports.recognise import export_files, not_this_export
-from reseed.survey.exports.shapes import Size
 from reseed.survey.frame_finder import FrameFinder
 from reseed.survey.geotag import Facts, facts_from_log
 from reseed.survey.images import Images
