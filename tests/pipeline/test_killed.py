@@ -62,7 +62,7 @@ def wait_until_gone(clone: Clone, stage: str) -> None:
         time.sleep(0.1)
 
 
-# Where stage and dvc die together no orphan can be left: a stage that writes a folder and one that writes files will do.
+# Where stage and dvc die together no orphan can be left: a stage that writes a folder and one that writes files do.
 @pytest.mark.parametrize(
     ("whole_group", "stages"), [(False, STAGES), (True, ("pull", "train"))], ids=["dvc alone", "whole group"]
 )
