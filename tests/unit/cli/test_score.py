@@ -180,13 +180,13 @@ def test_tables_of_whole_frames_are_scored_as_decisions(run: Path, capsys: pytes
     found = report(capsys, *tables)
     # Deploy tp 1 fp 1: 2/3; No-Deploy tp 2 fn 1: 4/5; mean of the two 73.3333 %, of three with Coral at 0 48.8889 %.
     assert (found["task"], found["frame"]["macro_f1"]) == ("frame", 73.3333)
-    assert found["task_because"] == "frame_id names no place on a frame and neither table says Coral"
+    assert found["task_because"] == "frame_id names no place on a frame and neither table has Coral"
     asked = report(capsys, *tables, "--task", "patch")
     assert (asked["patch"]["macro_f1"], asked["task_because"]) == (48.8889, "as asked with --task")
     assert main(["score", *tables]) == 0
     assert capsys.readouterr().out.splitlines()[:2] == [
         "4 frames",
-        "scored as frames: frame_id names no place on a frame and neither table says Coral",
+        "scored as frames: frame_id names no place on a frame and neither table has Coral",
     ]
 
 
@@ -197,4 +197,4 @@ def test_a_place_or_coral_makes_it_patches(run: Path, capsys: pytest.CaptureFixt
     write_text(run / "mine.csv", "file,label\na_1.png,Deploy\n")
     write_text(run / "gold.csv", "file,label\na_1.png,coral\n")
     found = report(capsys, "mine.csv", "gold.csv")
-    assert (found["task"], found["task_because"]) == ("patch", "gold.csv says Coral in label")
+    assert (found["task"], found["task_because"]) == ("patch", "gold.csv has Coral in label")
