@@ -27,7 +27,8 @@ from benchmarks.machine import describe, load
 from benchmarks.rows import Row, ratio_row, show
 from benchmarks.tasks import INPUT_PX, PATCH_SIZE_PX
 from reseed.base.parallel import usable_cores
-from reseed.engines.export import export_folder
+from reseed.engines.export import export_network
+from reseed.engines.torch_engine import load_folder
 from reseed.network.checkpoint import describe_model, save_model
 from reseed.network.model import Network
 from reseed.patches.resize import RESIZE_RULE
@@ -100,7 +101,9 @@ def _write_model(folder: Path) -> None:
     )
     folder.mkdir(parents=True)
     save_model(network, described, folder / "model.pt", folder / "model.json")
-    (folder / "model.onnx").write_bytes(export_folder(folder))  # what a boat has, by `python -m reseed export`
+    (folder / "model.onnx").write_bytes(
+        export_network(*load_folder(folder))
+    )  # what a boat has, by `python -m reseed export`
 
 
 def infer_rows(bench: Bench, n_frames: int) -> list[Row]:

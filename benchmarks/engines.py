@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from reseed.base.errors import ModelError
+from reseed.base.probabilities import softmax
 from reseed.engines.engine import AUTO, ENGINES, Engine, open_engine
 from reseed.engines.export import drawn_patches
 from reseed.network.checkpoint import describe_model, save_model
@@ -35,7 +36,7 @@ def milliseconds(engine: Engine, images: np.ndarray) -> float:
     times = []
     for _ in range(RUNS + 2):
         start = time.process_time()
-        engine.classify(images)
+        softmax(engine.logits(images))
         times.append(1000 * (time.process_time() - start))
     return min(times[2:])
 
@@ -47,7 +48,7 @@ def main() -> None:
         reference = open_engine(model, "torch", 1)
         images = drawn_patches(reference.facts.input_size_px)
         assert len(images) == PATCHES
-        expected = reference.classify(images)
+        expected = softmax(reference.logits(images))
         print(f"{PATCHES} patches of {reference.facts.input_size_px} px, {reference.facts.backbone}, one thread")
         for name in ENGINES:
             if name == AUTO:
@@ -59,7 +60,7 @@ def main() -> None:
             except ModelError as error:
                 print(f"{name:14} {error}")
                 continue
-            apart = float(np.abs(engine.classify(images) - expected).max())
+            apart = float(np.abs(softmax(engine.logits(images)) - expected).max())
             took = milliseconds(engine, images)
             print(f"{name:14} {took:6.0f} ms  opened in {opened:.2f} s  probabilities within {apart:.1g}")
 

@@ -106,7 +106,7 @@ def reseed_network(frames: Sequence[Path], given: dict[str, Any]) -> Work:
 
     engine = open_engine(Path(given["model"]), given["engine"], threads=1)
     images = load_frame_patches(frames[0], PATCH_SIZE_PX, INPUT_PX, MAX_PIXELS).images
-    return lambda: len(in_threads(lambda _: engine.classify(images), frames))
+    return lambda: len(in_threads(lambda _: engine.logits(images), frames))
 
 
 def reseed_extract(frames: Sequence[Path], given: dict[str, Any]) -> Work:

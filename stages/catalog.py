@@ -12,12 +12,12 @@ from reseed.figures.style import png_bytes
 from reseed.params.catalog import CatalogParams
 from reseed.params.load import load_section
 from reseed.survey.catalog import build_catalog, summary
-from stages.runner import parse_arguments, run_stage
+from stages.runner import run_stage, wants_pictures
 
 
 def main(argv: list[str] | None = None) -> None:
     """Decode every image once, read every table, and write what is there."""
-    parse_arguments(__doc__, argv)
+    pictures_wanted = wants_pictures(__doc__, argv)
     params = load_section(Path("params.yaml"), "catalog", CatalogParams)
     catalog = build_catalog(read_raw(Path("data/raw.json")), Path("data/raw"), params)
     out = Path("data/catalog")
@@ -27,9 +27,9 @@ def main(argv: list[str] | None = None) -> None:
     FRAME_LABELS.write(catalog.frame_labels, out / "frame_labels.csv")
     QUARANTINE.write(catalog.quarantine, out / "quarantine.csv")
     write_json(out / "counts.json", catalog.counts)
-    write_bytes(
-        Path("plots/contact_sheet.png"), png_bytes(survey_sheet(catalog.frames, catalog.pieces, Path("data/raw")))
-    )
+    if pictures_wanted:
+        sheet = survey_sheet(catalog.frames, catalog.pieces, Path("data/raw"))
+        write_bytes(Path("plots/contact_sheet.png"), png_bytes(sheet))
     sys.stdout.write(summary(catalog.counts))
 
 

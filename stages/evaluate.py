@@ -20,26 +20,32 @@ from reseed.score.details import describe, summarise
 from reseed.score.evidence import Context, Evidence, confident_mistakes, gather, patch_rows, with_kinds
 from reseed.score.percent import score_csv
 from reseed.score.plots import TABLES
-from stages.runner import parse_arguments, run_stage
+from stages.runner import run_stage, wants_pictures
 
 DATA, PREDICTIONS, TRAINING = Path("data"), Path("data/predictions"), Path("models/training.csv")
 
 
 def main(argv: list[str] | None = None) -> None:
     """Read the predictions, score and draw them, then write."""
-    parse_arguments(__doc__, argv)
+    pictures_wanted = wants_pictures(__doc__, argv)
     evidence = read_evidence(load_section(Path("params.yaml"), "evaluate", EvaluateParams))
-    mistakes = confident_mistakes(evidence, evidence.context.settings.mistakes)
-    packed = open_patches(DATA / "patches/patches.npy")
-    pictures = packed[patch_rows(mistakes, PATCH_INDEX.read(DATA / "patches/index.csv"), len(packed))]
-    report = ReportData(evidence, mistakes, pictures, TRAINING_CURVE.read(TRAINING))
-    drawn = {name: marked(draw(report), notices(report)) for name, draw in PICTURES.items()}
-    write_folder(Path("plots/figures"), {f"{name}.png": png_bytes(figure) for name, figure in drawn.items()})
+    if pictures_wanted:
+        draw(evidence)
     write_json(Path("metrics/metrics.json"), summarise(evidence))
     write_json(Path("metrics/details.json"), describe(evidence))
     for name, table in TABLES.items():
         write_text(Path(f"{name}.csv"), score_csv(table.build(evidence), table.columns))
     write_bytes(Path("plots/training.csv"), TRAINING.read_bytes())
+
+
+def draw(evidence: Evidence) -> None:
+    """Draw every figure of the report to `plots/figures`."""
+    mistakes = confident_mistakes(evidence, evidence.context.settings.mistakes)
+    packed = open_patches(DATA / "patches/patches.npy")
+    images = packed[patch_rows(mistakes, PATCH_INDEX.read(DATA / "patches/index.csv"), len(packed))]
+    report = ReportData(evidence, mistakes, images, TRAINING_CURVE.read(TRAINING))
+    drawn = {name: marked(picture(report), notices(report)) for name, picture in PICTURES.items()}
+    write_folder(Path("plots/figures"), {f"{name}.png": png_bytes(figure) for name, figure in drawn.items()})
 
 
 def read_evidence(settings: EvaluateParams) -> Evidence:

@@ -9,7 +9,7 @@ from reseed.base.files import read_json, write_json
 from reseed.engines.calibrate import fit_temperature, uncalibrated
 from reseed.engines.engine import open_engine
 from reseed.engines.facts import require_geometry
-from reseed.engines.predictions import engine_logits, engine_record, prediction_rows
+from reseed.engines.predictions import engine_record, prediction_rows
 from reseed.network.patch_set import join_patches, open_images
 from reseed.params.load import load_section
 from reseed.params.predict import PredictParams
@@ -33,7 +33,7 @@ def main(argv: list[str] | None = None) -> None:
     index = PATCH_INDEX.read(PATCHES / "index.csv")
     patches = join_patches(index, PATCH_LABELS.read(PATCHES / "labels.csv"), SPLITS_TABLE.read(SPLITS))
     images = open_images(PATCHES / "patches.npy", len(index), (engine.facts.input_size_px,) * 2)
-    logits = engine_logits(engine, images, params.batch_size, params.threads)
+    logits = engine.logits(images, params.batch_size)
     val = patches.labelled(VAL)
     calibration = fit_temperature(logits[val], patches.gold[val]) if params.calibrate != "none" else uncalibrated()
     rows = prediction_rows(patches, calibration.probabilities(logits))

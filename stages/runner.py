@@ -38,6 +38,18 @@ def parse_arguments(doc: str | None, argv: list[str] | None) -> None:
     argparse.ArgumentParser(description=doc).parse_args(argv)
 
 
+def wants_pictures(doc: str | None, argv: list[str] | None) -> bool:
+    """Parse the command line of a stage that draws; return whether it is to. The audit compares no pictures.
+
+    Args:
+        doc: See `parse_arguments`.
+        argv: Likewise.
+    """
+    parser = argparse.ArgumentParser(description=doc)
+    parser.add_argument("--no-pictures", action="store_true", help="draw nothing; everything else is written")
+    return not parser.parse_args(argv).no_pictures
+
+
 def require_local_library(folder: Path) -> None:
     """Check that the imported library is the one below `folder`.
 

@@ -6,9 +6,9 @@ from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.splits import SPLITS_TABLE, TRAIN, VAL
 from reseed.artifacts.training import TRAINING_CURVE
 from reseed.base.files import read_json, write_json
-from reseed.network.checkpoint import convert, describe_model, save_model
+from reseed.network.checkpoint import describe_model, save_model
 from reseed.network.patch_set import join_patches, open_images
-from reseed.network.pretrained import load_start
+from reseed.network.pretrained import convert, load_start
 from reseed.network.training import curve_rows, fit, train_metrics
 from reseed.params.load import load_section
 from reseed.params.train import TrainParams

@@ -8,7 +8,8 @@ from typing import Final
 
 import yaml
 
-from reseed.audit.chain import PACKAGES, closure
+from reseed.audit.chain import closure
+from reseed.audit.trusted import PACKAGES
 
 ROOT: Final = Path(__file__).parents[1]
 PIPELINE: Final = ROOT / "dvc.yaml"
@@ -18,7 +19,9 @@ WHOLE: Final = ("reseed/base", "reseed/network", "reseed/engines", "reseed/score
 
 def code_deps(stage: str, root: Path = ROOT) -> list[str]:
     """Return what a stage loads: a folder for `WHOLE` and where it loads all of a package, else files."""
-    files = set(closure(f"stages.{stage}", root))
+    files = set(
+        closure(f"stages.{stage}", lambda path: (root / path).read_bytes() if (root / path).is_file() else None)
+    )
     folders = [*WHOLE, *(name for name in _packages(root) if _modules(root / name, root) <= files)]
     return sorted({next((name for name in folders if file.startswith(f"{name}/")), file) for file in files})
 

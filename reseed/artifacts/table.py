@@ -1,7 +1,7 @@
 """The one CSV form of every table that crosses a stage boundary: UTF-8, LF, floats with 6 decimals, sorted by key."""
 
 from dataclasses import dataclass
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Literal
 
@@ -84,16 +84,24 @@ class Table:
         """
         if not path.is_file():
             raise TableError(f"{path}: no such table; run `dvc repro` or `dvc pull` to get it")
+        return self.parse(path.read_bytes(), str(path))
+
+    def parse(self, content: bytes, where: str) -> pd.DataFrame:
+        """Read a table from its content; `where` names it in errors.
+
+        Raises:
+            TableError: If it has other columns, a value of another type or a repeated key.
+        """
         try:
-            raw = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
+            raw = pd.read_csv(BytesIO(content), dtype=str, keep_default_na=False, encoding="utf-8")
             if list(raw.columns) != self.names:
-                raise TableError(f"{path}: columns {', '.join(raw.columns)}; needed: {', '.join(self.names)}")
+                raise TableError(f"{where}: columns {', '.join(raw.columns)}; needed: {', '.join(self.names)}")
             typed = self._typed(raw)
             self._check_finite(raw)
         except (ValueError, pd.errors.ParserError) as error:
             way_out = "`dvc repro` or `dvc checkout` brings the table back"
-            raise TableError(f"{path}: damaged ({str(error).rstrip('.')}); {way_out}") from error
-        self._check_key(typed, str(path))
+            raise TableError(f"{where}: damaged ({str(error).rstrip('.')}); {way_out}") from error
+        self._check_key(typed, where)
         return typed
 
     def _typed(self, df: pd.DataFrame) -> pd.DataFrame:

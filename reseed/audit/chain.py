@@ -1,60 +1,63 @@
-"""Rung chain: do the digests of dvc.lock lead from the score to the raw data, this code and these parameters?"""
+"""Check chain: do the digests of dvc.lock lead from the score to the raw data, this code and these parameters?"""
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath
 from typing import Any, Final
 
-from reseed.audit.checks import FAIL, Rung, judged
+from reseed.audit.checks import FAIL, Check, judged
+from reseed.audit.trusted import PACKAGES
 from reseed.base.errors import ReseedError
-from reseed.history.snapshot import LOCK, Snapshot, md5_of, plain
+from reseed.history.repository import folder_digest, md5_of
+from reseed.history.run import LOCK, METRICS, RAW, Run, declared
 
-PACKAGES: Final = ("reseed", "stages")
+Reader = Callable[[str], bytes | None]
 
 
-def closure(module: str, root: Path) -> list[str]:
+def closure(module: str, read: Reader) -> list[str]:
     """Return the project files that importing `module` loads, package `__init__` files included.
 
     Imports inside functions count; names that are only known when the code runs cannot be seen.
 
     Args:
         module: Dotted name, such as `stages.train`.
-        root: Folder of the project.
+        read: Returns a file by its POSIX path below the root of the project, None if there is none.
 
     Returns:
-        POSIX paths below `root`, sorted; none if there is no such module.
+        POSIX paths below the root, sorted; none if there is no such module.
 
     Raises:
         ReseedError: If a file cannot be parsed.
     """
-    found: set[Path] = set()
+    found: set[str] = set()
     waiting = [module]
     while waiting:
-        for path in _files(waiting.pop(), root):
+        for path, content in _files(waiting.pop(), read):
             if path not in found:
                 found.add(path)
-                waiting.extend(_imports(path, root))
-    return sorted(path.relative_to(root).as_posix() for path in found)
+                waiting.extend(_imports(path, content))
+    return sorted(found)
 
 
-def _files(module: str, root: Path) -> list[Path]:
-    """Return the file of a module and the `__init__` of each package above it; nothing for other packages."""
+def _files(module: str, read: Reader) -> Iterator[tuple[str, bytes]]:
+    """Yield the file of a module and the `__init__` of each package above it; nothing for other packages."""
     parts = module.split(".")
     if parts[0] not in PACKAGES:
-        return []
-    packages = [root.joinpath(*parts[:depth], "__init__.py") for depth in range(1, len(parts) + 1)]
-    files = [path for path in packages if path.is_file()]
-    file = root.joinpath(*parts).with_suffix(".py")
-    return [*files, file] if file.is_file() else files
+        return
+    packages = [f"{'/'.join(parts[:depth])}/__init__.py" for depth in range(1, len(parts) + 1)]
+    for path in (*packages, f"{'/'.join(parts)}.py"):
+        content = read(path)
+        if content is not None:
+            yield path, content
 
 
-def _imports(path: Path, root: Path) -> Iterator[str]:
+def _imports(path: str, content: bytes) -> Iterator[str]:
     try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError) as error:
-        raise ReseedError(f"{path.relative_to(root).as_posix()}: not readable as Python: {error}") from error
-    package = path.relative_to(root).parent.parts
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ReseedError(f"{path}: not readable as Python: {error}") from error
+    package = PurePosixPath(path).parent.parts
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -66,7 +69,6 @@ def _imports(path: Path, root: Path) -> Iterator[str]:
             yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-METRICS: Final = "metrics/metrics.json"
 # DVC leaves keys of these names out of what it compares (treeverse/dvc#10296): a change of one would rerun nothing.
 BANNED_KEYS: Final = frozenset({"size", "nfiles"})
 # What makes DVC call a stage up to date, or a different command, whatever its digests say.
@@ -75,114 +77,119 @@ _COMMAND: Final = re.compile(r"python -m (stages\.\w+)")
 _ABSENT: Final = object()
 
 
-def check_chain(snapshot: Snapshot) -> Rung:
+def check_chain(run: Run) -> Check:
     """Compare dvc.lock with dvc.yaml, params.yaml, the tracked files and itself."""
-    if not snapshot.lock:
-        return Rung(FAIL, f"{snapshot.name} has no {LOCK}, so nothing says what the score was computed from")
-    failures = [*_stages(snapshot), *_links(snapshot), *_params(snapshot), *_closures(snapshot), *_tracked(snapshot)]
-    path = _way_back(snapshot)
-    if path[-1] != "data/raw":
+    if not run.lock:
+        return Check(FAIL, f"{run.name} has no {LOCK}, so nothing says what the score was computed from")
+    failures = [*_stages(run), *_links(run), *_params(run), *_closures(run), *_tracked(run)]
+    path = _way_back(run)
+    if path[-1] != RAW:
         failures.append(f"the chain from {METRICS} ends at {path[-1]}, not at data/raw")
-    n_deps = sum(len(entry.get("deps") or []) for entry in snapshot.lock.values())
-    return judged(failures, [], f"{len(snapshot.lock)} stages, {n_deps} dependencies: {' <- '.join(path)}")
+    n_deps = sum(len(entry.get("deps") or []) for entry in run.lock.values())
+    return judged(failures, [], f"{len(run.lock)} stages, {n_deps} dependencies: {' <- '.join(path)}")
 
 
-def _stages(snapshot: Snapshot) -> Iterator[str]:
+def _stages(run: Run) -> Iterator[str]:
     """Yield where dvc.lock and dvc.yaml do not speak of the same pipeline."""
-    for name in sorted(snapshot.pipeline.keys() ^ snapshot.lock.keys()):
-        where = "dvc.yaml" if name in snapshot.pipeline else LOCK
+    for name in sorted(run.pipeline.keys() ^ run.lock.keys()):
+        where = "dvc.yaml" if name in run.pipeline else LOCK
         yield f"stage {name} stands in {where} alone"
-    for name in _both(snapshot):
-        wanted, locked = snapshot.pipeline[name], snapshot.lock[name]
+    for name in _both(run):
+        wanted, locked = run.pipeline[name], run.lock[name]
         yield from (f"stage {name}: `{key}` in dvc.yaml" for key in _EVASIVE if key in wanted)
         if wanted.get("cmd") != locked.get("cmd"):
             yield f"stage {name}: ran `{locked.get('cmd')}`, dvc.yaml says `{wanted.get('cmd')}`"
-        for kind, paths in (("deps", _declared(wanted, "deps")), ("outs", _declared(wanted, "outs", "metrics"))):
+        for kind, paths in (("deps", declared(wanted, "deps")), ("outs", declared(wanted, "outs", "metrics"))):
             for path in sorted(paths ^ {str(entry["path"]) for entry in locked.get(kind) or []}):
                 where = "dvc.yaml" if path in paths else LOCK
                 yield f"stage {name}: {path} is among the {kind} of {where} alone"
 
 
-def _links(snapshot: Snapshot) -> Iterator[str]:
+def _links(run: Run) -> Iterator[str]:
     """Yield every dependency that is not what its producer made, or not the file of this state."""
-    for name, stage in snapshot.lock.items():
+    for name, stage in run.lock.items():
         for dep in stage.get("deps") or []:
             path, digest = str(dep["path"]), str(dep.get("md5"))
-            made = snapshot.outputs.get(path)
+            made = run.outputs.get(path)
             if made is not None:
                 if made.get("md5") != digest:
                     yield f"stage {name} read {path} as {digest}, its producer made {made.get('md5')}"
-            elif not (snapshot.tree / path).is_file():
-                yield f"stage {name} read {path}, which {snapshot.name} does not have"
-            elif md5_of(snapshot.tree / path) != digest:
-                yield f"stage {name} read {path} as {digest}, {snapshot.name} has {md5_of(snapshot.tree / path)}"
+            elif (found := digest_of(run, path)) is None:
+                yield f"stage {name} read {path}, which {run.name} does not have"
+            elif found != digest:
+                yield f"stage {name} read {path} as {digest}, {run.name} has {found}"
 
 
-def _params(snapshot: Snapshot) -> Iterator[str]:
+def _params(run: Run) -> Iterator[str]:
     """Yield every parameter that was not used as params.yaml has it, and every key that DVC would overlook."""
-    values = plain(snapshot.yaml("params.yaml"))
+    values = run.params
     yield from (
         f"params.yaml: key {key}: DVC overlooks changes of keys with that name"
         for key in sorted(_keys(values))
         if key.split(".")[-1] in BANNED_KEYS
     )
-    for name in _both(snapshot):
-        locked = (snapshot.lock[name].get("params") or {}).get("params.yaml") or {}
-        for key in sorted(locked.keys() ^ set(snapshot.pipeline[name].get("params") or [])):
+    for name in _both(run):
+        locked = (run.lock[name].get("params") or {}).get("params.yaml") or {}
+        for key in sorted(locked.keys() ^ set(run.pipeline[name].get("params") or [])):
             yield f"stage {name}: parameter {key} stands in {LOCK if key in locked else 'dvc.yaml'} alone"
         for key, used in locked.items():
             now = _value(values, key)
-            if now is _ABSENT or not _same(plain(used), now):
+            if now is _ABSENT or not _same(used, now):
                 yield f"stage {name} used {key}: {used}, params.yaml has {'none' if now is _ABSENT else now}"
 
 
-def _closures(snapshot: Snapshot) -> Iterator[str]:
+def _closures(run: Run) -> Iterator[str]:
     """Yield every project file that a stage loads and that its deps do not name."""
-    for name, stage in snapshot.pipeline.items():
+    for name, stage in run.pipeline.items():
         command = _COMMAND.fullmatch(str(stage.get("cmd")))
         if command is None:
             yield f"stage {name} runs `{stage.get('cmd')}`, not `python -m stages.<name>`: what it loads is unknown"
             continue
         try:
-            loaded = closure(command[1], snapshot.tree)
+            loaded = closure(command[1], lambda path: run.source(path) if run.has(path) else None)
         except ReseedError as error:
             yield f"stage {name}: {error}"
             continue
         if f"{command[1].replace('.', '/')}.py" not in loaded:
-            yield f"stage {name}: {snapshot.name} has no module {command[1]}"
-        missing = sorted(set(loaded) - _declared(stage, "deps"))
+            yield f"stage {name}: {run.name} has no module {command[1]}"
+        deps = declared(stage, "deps")
+        missing = [path for path in loaded if not deps & {path, *map(str, PurePosixPath(path).parents)}]
         yield from (f"stage {name} imports {path}, which is not among its deps" for path in missing)
 
 
-def _tracked(snapshot: Snapshot) -> Iterator[str]:
+def _tracked(run: Run) -> Iterator[str]:
     """Yield every output in git that is not the one dvc.lock recorded."""
-    for path, out in snapshot.outputs.items():
+    for path, out in run.outputs.items():
         if path.split("/")[0] in PACKAGES:
             yield f"{path} is code and the output of a stage"
-        if (snapshot.tree / path).is_file() and md5_of(snapshot.tree / path) != out.get("md5"):
-            yield f"{path} of {snapshot.name} is {md5_of(snapshot.tree / path)}, {LOCK} recorded {out.get('md5')}"
+        if path in run.tracked and (found := digest_of(run, path)) != out.get("md5"):
+            yield f"{path} of {run.name} is {found or 'a link'}, {LOCK} recorded {out.get('md5')}"
 
 
-def _way_back(snapshot: Snapshot) -> list[str]:
+def digest_of(run: Run, path: str) -> str | None:
+    """Return the md5 that DVC gives a tracked file, or a folder of tracked files; None where git has no such file."""
+    if run.has(path):
+        return md5_of(run.source(path))
+    inside = sorted(name for name in run.tracked if name.startswith(f"{path}/") and run.has(name))
+    if not inside:
+        return None
+    return folder_digest({name.removeprefix(f"{path}/"): md5_of(run.source(name)) for name in inside})
+
+
+def _way_back(run: Run) -> list[str]:
     """Return a way from the score to the raw data: the longest, stage by stage; it ends where nothing made a file."""
-    makers = {out["path"]: stage for stage in snapshot.lock.values() for out in stage.get("outs") or []}
+    makers = {out["path"]: stage for stage in run.lock.values() for out in stage.get("outs") or []}
 
     def longest(path: str, above: tuple[str, ...]) -> list[str]:
         deps = [str(dep["path"]) for dep in makers.get(path, {}).get("deps") or []]
         ways = [longest(dep, (*above, path)) for dep in deps if dep in makers and dep not in above and dep != path]
-        return [path, *max(ways, key=lambda way: (way[-1] == "data/raw", len(way)), default=[])]
+        return [path, *max(ways, key=lambda way: (way[-1] == RAW, len(way)), default=[])]
 
     return longest(METRICS, ())
 
 
-def _both(snapshot: Snapshot) -> list[str]:
-    return [name for name in snapshot.pipeline if name in snapshot.lock]
-
-
-def _declared(stage: Mapping[str, Any], *kinds: str) -> set[str]:
-    entries = [entry for kind in kinds for entry in stage.get(kind) or []]
-    names = [next(iter(entry)) if isinstance(entry, Mapping) else entry for entry in entries]
-    return {PurePosixPath(name).as_posix() for name in names}
+def _both(run: Run) -> list[str]:
+    return [name for name in run.pipeline if name in run.lock]
 
 
 def _keys(values: Any, above: str = "") -> Iterator[str]:

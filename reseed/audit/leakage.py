@@ -1,8 +1,7 @@
 """What train, val and test have in common: equal files, copies, close neighbours, overlapping views."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 from typing import Final
@@ -11,15 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy.spatial import cKDTree
 
-from reseed.artifacts.annotations import FRAME_LABELS
-from reseed.artifacts.frames import FRAMES
-from reseed.artifacts.patches import PATCH_INDEX
-from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
-from reseed.artifacts.splits import SPLITS, SPLITS_TABLE
-from reseed.artifacts.table import Table
-from reseed.audit.checks import NOT_CHECKED, Rung, judged
+from reseed.artifacts.splits import SPLITS
 from reseed.base.parallel import ordered_map
-from reseed.history.snapshot import Snapshot
 from reseed.patches.overlap import (
     MAX_HASH_BITS,
     Overlap,
@@ -32,71 +24,7 @@ from reseed.patches.overlap import (
     table_leaks,
     within_sequence,
 )
-from reseed.score.decisions import AUTO, best_alpha, count_patches
 from reseed.survey.frame_pixels import frame_pixels, pieces_of_frames
-
-_TABLES: Final[dict[str, Table]] = {
-    "data/catalog/frames.csv": FRAMES,
-    "data/catalog/splits.csv": SPLITS_TABLE,
-    "data/catalog/frame_labels.csv": FRAME_LABELS,
-    "data/patches/index.csv": PATCH_INDEX,
-    "data/predictions/patches.csv": PATCH_PREDICTIONS,
-    "data/predictions/frames.csv": FRAME_PREDICTIONS,
-}
-
-
-def check_leakage(snapshot: Snapshot) -> Rung:
-    """Look for frames, patches and equal files in two splits, and find the validation optimum of alpha again."""
-    stored = {path: snapshot.stored(path) for path in _TABLES}
-    missing = [path for path, file in stored.items() if file is None]
-    if missing:
-        return Rung(NOT_CHECKED, f"no object of {', '.join(missing)}; `--fetch` or `dvc pull` gets it")
-    frames, splits, labels, index, patches, decided = (
-        table.read(Path(str(stored[path]))) for path, table in _TABLES.items()
-    )
-    params = snapshot.yaml("params.yaml")
-    split_of = dict(zip(splits["frame_id"], splits["split"], strict=True))
-    leaks = table_leaks(frames, split_of, int(params["split"]["guard_frames"]))
-    failures = [
-        f"equal files in different splits: {first} ({split_of[first]}) and {second} ({split_of[second]})"
-        for first, second in leaks.copies
-    ]
-    failures += [*_groups(splits), *_torn(split_of, index, patches, decided)]
-    notes = []
-    if leaks.neighbours:
-        notes.append(f"{len(leaks.neighbours)} pairs of neighbours of one sequence in different splits")
-    best, used = best_alpha(count_patches(patches, labels)), Fraction(repr(float(decided["alpha"].iloc[0])))
-    if best is None:
-        notes.append("no validation frame has a label, so no alpha is the best on them")
-    elif best != used and params["aggregate"]["alpha"] == AUTO:
-        failures.append(
-            f"aggregate.alpha is auto, {float(used):g} was used, but {float(best):g} is the validation optimum"
-        )
-    elif best != used:
-        notes.append(f"alpha {float(used):g} was set by hand; the validation optimum is {float(best):g}")
-    return judged(failures, [], "no frame, patch or equal file in two splits; pictures not compared", notes)
-
-
-def _groups(splits: pd.DataFrame) -> Iterator[str]:
-    """Yield the groups that are divided; guard frames in no split do not count."""
-    used = splits[splits["split"].isin(SPLITS)]
-    for group, names in used.groupby("group", sort=True)["split"].unique().items():
-        if len(names) > 1:
-            yield f"group {group} is divided: {', '.join(sorted(names))}"
-
-
-def _torn(split_of: dict[str, str], index: pd.DataFrame, patches: pd.DataFrame, decided: pd.DataFrame) -> Iterator[str]:
-    """Yield the patches and frames that were used in another split than that of their frame."""
-    frame_of = dict(zip(index["patch_id"], index["frame_id"], strict=True))
-    for row in patches[["patch_id", "frame_id", "split"]].to_dict("records"):
-        if frame_of.get(row["patch_id"]) != row["frame_id"]:
-            yield f"patch {row['patch_id']} was predicted as of {row['frame_id']}, the index says otherwise"
-        elif split_of.get(row["frame_id"]) != row["split"]:
-            yield f"patch {row['patch_id']} was predicted as {row['split']}, splits.csv says otherwise"
-    for row in decided[["frame_id", "split"]].to_dict("records"):
-        if split_of.get(row["frame_id"]) != row["split"]:
-            yield f"frame {row['frame_id']} was decided as {row['split']}, splits.csv says otherwise"
-
 
 EQUAL: Final = "equal file"
 COPY: Final = "re-encoded copy"

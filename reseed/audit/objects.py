@@ -1,17 +1,24 @@
-"""Rung objects: are the stored files there, and are they what their names, raw.json and frames.csv say?"""
+"""Check objects: are the stored files there, and what their names, raw.json, params.yaml and frames.csv say?"""
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from reseed.artifacts.frames import FRAMES, PIECES
-from reseed.audit.checks import Rung, judged
+from reseed.audit.checks import Check, judged
 from reseed.base.parallel import ordered_map
-from reseed.history.run_files import RAW, digests
-from reseed.history.snapshot import LOCK, Snapshot
+from reseed.history.repository import MissingError
+from reseed.history.run import LOCK, RAW, Run
 from reseed.sources.folder import FileFacts, folder_sha256
+
+_CHUNK_BYTES: Final = 1 << 20
+# What raw.json repeats of an entry of pull.sources.
+_REPEATED: Final = ("kind", "uri", "layout", "licence", "citation", "split")
+# Kinds whose digest is that of their folder; the others are digested as the one file that they came as.
+_AS_FOLDER: Final = ("demo", "folder")
 
 
 @dataclass(frozen=True)
@@ -23,21 +30,25 @@ class Hashed:
         name: Name of its object, the md5 of what it should hold.
         md5: Of what it holds; empty if there is no object.
         sha256: Likewise.
+        length_bytes: Likewise, 0.
     """
 
     path: str
     name: str
     md5: str
     sha256: str
+    length_bytes: int
 
 
-def check_objects(snapshot: Snapshot) -> Rung:
+def check_objects(run: Run) -> Check:
     """Hash every stored file once and compare."""
-    listed, lost = _stored_files(snapshot)
+    listed, lost = _stored_files(run)
 
     def hashed(file: tuple[str, str]) -> Hashed:
-        cached = snapshot.object(file[1])
-        return Hashed(*file, *(("", "") if cached is None else digests(cached)))
+        cached = run.object(file[1])
+        if cached is None:
+            return Hashed(*file, "", "", 0)
+        return Hashed(*file, *digests(cached), cached.stat().st_size)
 
     done = list(ordered_map(hashed, listed, total=len(listed), unit="file", what="hash"))
     failures = [
@@ -45,12 +56,13 @@ def check_objects(snapshot: Snapshot) -> Rung:
         for each in done
         if each.md5 not in {"", each.name.removesuffix(".dir")}
     ]
-    failures += _workspace(snapshot, listed)
+    failures += _workspace(run, listed)
     lost += [f"{each.path}: no object {each.name}" for each in done if not each.md5]
-    raw = {each.path.removeprefix(f"{RAW}/"): each.sha256 for each in done if each.path.startswith(f"{RAW}/")}
+    raw = [each for each in done if each.path.startswith(f"{RAW}/")]
+    failures += _declared(run)
     if not lost and not failures:
-        failures += [*_sources(snapshot, raw), *_frames(snapshot, raw)]
-    remedy = "nor is it in the remote" if snapshot.fetch else "`--fetch` gets it from the remote"
+        failures += [*_sources(run, raw), *_frames(run, {_below_raw(each.path): each.sha256 for each in raw})]
+    remedy = "`--fetch` gets it from the remote" if run.remote == "never" else "nor is it in the remote"
     return judged(
         failures,
         [f"{line}; {remedy}" for line in lost],
@@ -58,67 +70,111 @@ def check_objects(snapshot: Snapshot) -> Rung:
     )
 
 
-def _stored_files(snapshot: Snapshot) -> tuple[list[tuple[str, str]], list[str]]:
+def digests(path: Path) -> tuple[str, str]:
+    """Return md5 and sha256 of a file, read once."""
+    md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()
+    with path.open("rb") as reader:
+        while chunk := reader.read(_CHUNK_BYTES):
+            md5.update(chunk)
+            sha256.update(chunk)
+    return md5.hexdigest(), sha256.hexdigest()
+
+
+def _stored_files(run: Run) -> tuple[list[tuple[str, str]], list[str]]:
     """Return path and md5 of every file that the cache holds, lists of folders included, and what has no such list."""
     files, lost = [], []
-    for path, out in snapshot.outputs.items():
-        if (snapshot.tree / path).is_file():
-            continue  # in git: rung chain compares it
-        members = snapshot.members(path)
-        if members is None:
-            lost.append(f"{path}: no object {out['md5']}")
+    for path, out in run.outputs.items():
+        if run.has(path):
+            continue  # in git: check chain compares it
+        try:
+            members = run.members(path)
+        except MissingError as error:
+            lost.append(str(error))
             continue
         files += members if members == [(path, out["md5"])] else [(path, str(out["md5"])), *members]
     return files, lost
 
 
-def _workspace(snapshot: Snapshot, files: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _workspace(run: Run, files: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Yield the files of the workspace that are not those of dvc.lock; one that is not there is nothing to compare."""
-    if snapshot.commit:
+    if run.commit:
         return
     for path, digest in files:
-        here, cached = snapshot.repository.root / path, snapshot.repository.cached(digest)
+        here, cached = run.repository.root / path, run.repository.cached(digest)
         if not here.is_file() or (cached.is_file() and here.samefile(cached)):
             continue
         if digests(here)[0] != digest:
             yield f"{path} in the workspace is not the one of {LOCK} (md5 {digest})"
 
 
-def _sources(snapshot: Snapshot, raw: dict[str, str]) -> Iterator[str]:
-    """Yield every source whose files are not those that raw.json names.
+def _declared(run: Run) -> Iterator[str]:
+    """Yield where raw.json says something else of a source than params.yaml, which it was pulled by."""
+    wanted = {str(source["name"]): source for source in run.params["pull"]["sources"]}
+    recorded = {str(entry["name"]): entry for entry in run.sources}
+    for name in sorted(wanted.keys() ^ recorded.keys()):
+        yield f"source {name} stands in {'params.yaml' if name in wanted else 'raw.json'} alone"
+    for name in sorted(wanted.keys() & recorded.keys()):
+        source, entry = wanted[name], recorded[name]
+        for key in _REPEATED:
+            if _comparable(entry.get(key)) != _comparable(source.get(key)):
+                yield f"source {name}: raw.json says {key} {entry.get(key)!r}, params.yaml {source.get(key)!r}"
+        pin = source.get("sha256")
+        if pin not in {None, entry["sha256"]}:
+            yield f"source {name}: raw.json says sha256 {entry['sha256']}, the pin is {pin}"
+        if bool(entry.get("pinned")) != (pin is not None):
+            yield f"source {name}: raw.json says pinned {entry.get('pinned')}, params.yaml has {pin or 'no pin'}"
+        if source.get("kind") == "demo" and entry.get("synthetic") is not True:
+            yield f"source {name}: params.yaml has it rendered (kind demo), raw.json does not call it synthetic"
+
+
+def _comparable(value: Any) -> Any:
+    """Return a url without what may be a secret in it, which raw.json leaves out; any other value as it is."""
+    if not isinstance(value, str) or "://" not in value:
+        return value
+    parts = urlsplit(value)
+    return (parts.scheme, parts.netloc.rpartition("@")[2], parts.path)
+
+
+def _sources(run: Run, raw: list[Hashed]) -> Iterator[str]:
+    """Yield every source whose files are not those that raw.json names."""
+    known = {str(entry["name"]) for entry in run.sources}
+    strays = [each.path for each in raw if _below_raw(each.path).split("/")[0] not in known]
+    yield from (f"{path} belongs to no source of raw.json" for path in strays)
+    for entry in run.sources:
+        prefix = f"{RAW}/{entry['name']}/"
+        own = [each for each in raw if each.path.startswith(prefix)]
+        facts = tuple(FileFacts(each.path.removeprefix(prefix), each.sha256, 0) for each in own)
+        found: dict[str, Any] = {
+            "content_sha256": folder_sha256(facts),
+            "files": len(own),
+            "bytes": sum(each.length_bytes for each in own),
+        }
+        if entry.get("kind") in _AS_FOLDER:
+            found["sha256"] = found["content_sha256"]
+        for key, value in found.items():
+            if key in entry and entry[key] != value:
+                yield f"{prefix.rstrip('/')}: {key} {value}, raw.json says {entry[key]}"
+
+
+def _frames(run: Run, raw: dict[str, str]) -> Iterator[str]:
+    """Yield every frame whose image is not the one that frames.csv names.
 
     Args:
-        snapshot: Whose raw.json is read.
+        run: Whose tables are read.
         raw: Path below data/raw -> sha256.
     """
-    record = snapshot.stored("data/raw.json")
-    entries: list[dict[str, Any]] = [] if record is None else json.loads(record.read_bytes())
-    known = {str(entry["name"]) for entry in entries}
-    pins = {str(source["name"]): source.get("sha256") for source in snapshot.yaml("params.yaml")["pull"]["sources"]}
-    yield from (f"{RAW}/{path} belongs to no source of raw.json" for path in raw if path.split("/")[0] not in known)
-    for entry in entries:
-        prefix = f"{entry['name']}/"
-        own = tuple(FileFacts(path.removeprefix(prefix), raw[path], 0) for path in raw if path.startswith(prefix))
-        wanted = str(entry.get("content_sha256") or entry["sha256"])
-        if pins.get(str(entry["name"])) not in {None, entry["sha256"]}:
-            yield f"source {entry['name']}: raw.json says sha256 {entry['sha256']}, the pin is {pins[entry['name']]}"
-        if folder_sha256(own) != wanted:
-            yield f"{RAW}/{entry['name']}: sha256 {folder_sha256(own)}, raw.json says {wanted}"
-
-
-def _frames(snapshot: Snapshot, raw: dict[str, str]) -> Iterator[str]:
-    """Yield every frame whose image is not the one that frames.csv names."""
-    tables = [snapshot.stored(f"data/catalog/{name}.csv") for name in ("frames", "pieces")]
-    if tables[0] is None or tables[1] is None:
-        return
-    pieces = PIECES.read(tables[1])
+    pieces = run.table("data/catalog/pieces.csv", PIECES)
     rows = pieces.sort_values(["frame_id", "row", "col"]).to_dict("records")
     lines: dict[str, str] = {}
     for row in rows:
         line = f"{raw.get(row['path'], '')}  r{row['row']:03d}c{row['col']:03d}\n"
         lines[row["frame_id"]] = lines.get(row["frame_id"], "") + line
-    for row in FRAMES.read(tables[0]).to_dict("records"):
+    for row in run.table("data/catalog/frames.csv", FRAMES).to_dict("records"):
         frame_id, own = row["frame_id"], lines.get(row["frame_id"])
         found = raw.get(frame_id, "") if own is None else hashlib.sha256(own.encode()).hexdigest()
         if found != row["sha256"]:
             yield f"frame {frame_id}: sha256 {found or 'of no file'}, frames.csv says {row['sha256']}"
+
+
+def _below_raw(path: str) -> str:
+    return path.removeprefix(f"{RAW}/")

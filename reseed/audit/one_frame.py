@@ -9,7 +9,7 @@ from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.splits import TEST
 from reseed.base.errors import ReseedError
-from reseed.history.snapshot import Snapshot
+from reseed.history.run import Run
 from reseed.score.evidence import item_confusion, labelled
 from reseed.score.percent import percent_if
 from reseed.score.registry import SCORES, TASKS
@@ -17,22 +17,22 @@ from reseed.score.registry import SCORES, TASKS
 _NEAREST: Final = 5
 
 
-def frame_effect(snapshot: Snapshot, frame_id: str) -> dict[str, Any]:
+def frame_effect(run: Run, frame_id: str) -> dict[str, Any]:
     """Return place, answers and effect of a frame, ready for JSON; scores in percent.
 
     A frame outside the test split is not scored: its effect is empty, it had one through the training or alpha.
 
     Args:
-        snapshot: The state.
+        run: The run.
         frame_id: POSIX path below data/raw, or the end of one that no other frame shares.
 
     Raises:
         ReseedError: If there is no such frame, several, or a table is not stored here.
     """
-    catalog = snapshot.table("data/catalog/frames.csv", FRAMES)
+    catalog = run.table("data/catalog/frames.csv", FRAMES)
     name = _full_name(list(catalog["frame_id"]), frame_id)
-    patches = snapshot.table("data/predictions/patches.csv", PATCH_PREDICTIONS)
-    frames = snapshot.table("data/predictions/frames.csv", FRAME_PREDICTIONS)
+    patches = run.table("data/predictions/patches.csv", PATCH_PREDICTIONS)
+    frames = run.table("data/predictions/frames.csv", FRAME_PREDICTIONS)
     place = catalog[catalog["frame_id"] == name].iloc[0]
     decided = frames[frames["frame_id"] == name]
     if decided.empty:

@@ -1,6 +1,5 @@
 """The data statement: what a score was computed from, read off the stored files."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -13,8 +12,7 @@ from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.frames import FRAMES, QUARANTINE
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.splits import SPLITS, SPLITS_TABLE
-from reseed.base.errors import ReseedError
-from reseed.history.snapshot import Snapshot
+from reseed.history.run import Run
 
 UNLABELLED: Final = "unlabelled"
 _CATALOG: Final = "data/catalog/"
@@ -32,31 +30,31 @@ _RELEASES: Final = tuple(
 _TRAINING: Final = ("device", "threads", "seed", "versions", "sha256")
 
 
-def data_statement(snapshot: Snapshot) -> dict[str, Any]:
+def data_statement(run: Run) -> dict[str, Any]:
     """Return the statement, ready for JSON; counts leave guard frames out.
 
     Raises:
         ReseedError: If a file is not stored here.
     """
-    used = _placed_frames(snapshot)
+    used = _placed_frames(run)
     sources = [
         {key: entry.get(key) for key in _SOURCE} | {"release": release_of(entry)}
-        for entry in _json(snapshot, "data/raw.json")
+        for entry in run.document("data/raw.json")
     ]
-    card = _json(snapshot, "models/model.json")
+    card = run.document("models/model.json")
     training = {key: card.get(key) for key in _TRAINING}
-    catalog = snapshot.yaml("params.yaml")["catalog"]
+    catalog = run.params["catalog"]
     return {
         "synthetic": bool((used["synthetic"] == 1).any()),
         "sources": sources,
         "annotator": catalog["annotator"],
-        "frames": _counts(used, _frame_classes(snapshot)),
-        "patches": _counts(*_patch_classes(snapshot, used)),
+        "frames": _counts(used, _frame_classes(run)),
+        "patches": _counts(*_patch_classes(run, used)),
         "quarantined": {
-            "images": _reasons(snapshot, f"{_CATALOG}quarantine.csv"),
-            "frames": _reasons(snapshot, "data/patches/quarantine.csv"),
+            "images": _reasons(run, f"{_CATALOG}quarantine.csv"),
+            "frames": _reasons(run, "data/patches/quarantine.csv"),
         },
-        "pretrained": _json(snapshot, "data/pretrained/weights.json"),
+        "pretrained": run.document("data/pretrained/weights.json"),
         "training": training,
         "notes": _notes(sources, training),
     }
@@ -73,34 +71,34 @@ def release_of(source: Mapping[str, Any]) -> str:
     return next((f"{match[0]}".rstrip(".,;)") for match in found if match), "not named")
 
 
-def files_table(snapshot: Snapshot) -> pd.DataFrame:
+def files_table(run: Run) -> pd.DataFrame:
     """Return split, frame_id, sha256, source, site, group of every frame of train, val and test, in that order.
 
     Raises:
         ReseedError: If a table is not stored here.
     """
-    used = _placed_frames(snapshot)
+    used = _placed_frames(run)
     used = used[used["split"].isin(SPLITS)]
     used = used.assign(order=used["split"].map(SPLITS.index)).sort_values(["order", "frame_id"])
     return used[["split", "frame_id", "sha256", "source", "site", "group"]].reset_index(drop=True)
 
 
-def _placed_frames(snapshot: Snapshot) -> pd.DataFrame:
+def _placed_frames(run: Run) -> pd.DataFrame:
     """Return every frame with its group and split."""
-    frames = snapshot.table(f"{_CATALOG}frames.csv", FRAMES)
-    return snapshot.table(f"{_CATALOG}splits.csv", SPLITS_TABLE).merge(frames, on="frame_id", validate="one_to_one")
+    frames = run.table(f"{_CATALOG}frames.csv", FRAMES)
+    return run.table(f"{_CATALOG}splits.csv", SPLITS_TABLE).merge(frames, on="frame_id", validate="one_to_one")
 
 
-def _frame_classes(snapshot: Snapshot) -> Mapping[str, str]:
-    labels = snapshot.table(f"{_CATALOG}frame_labels.csv", FRAME_LABELS)
+def _frame_classes(run: Run) -> Mapping[str, str]:
+    labels = run.table(f"{_CATALOG}frame_labels.csv", FRAME_LABELS)
     gold = labels[labels["gold"] == 1]
     return dict(zip(gold["frame_id"], gold["label"], strict=True))
 
 
-def _patch_classes(snapshot: Snapshot, used: pd.DataFrame) -> tuple[pd.DataFrame, Mapping[str, str]]:
+def _patch_classes(run: Run, used: pd.DataFrame) -> tuple[pd.DataFrame, Mapping[str, str]]:
     """Return every patch with the split and site of its frame, and the reference class of each that has one."""
-    index = snapshot.table("data/patches/index.csv", PATCH_INDEX)
-    labels = snapshot.table("data/patches/labels.csv", PATCH_LABELS)
+    index = run.table("data/patches/index.csv", PATCH_INDEX)
+    labels = run.table("data/patches/labels.csv", PATCH_LABELS)
     placed = index[["patch_id", "frame_id"]].merge(used[["frame_id", "split", "site"]], on="frame_id")
     gold = labels[(labels["gold"] == 1) & (labels["label"] != "")]
     return placed.drop(columns="frame_id"), dict(zip(gold["patch_id"], gold["label"], strict=True))
@@ -124,8 +122,8 @@ def _counts(items: pd.DataFrame, class_of: Mapping[str, str]) -> list[dict[str, 
     ]
 
 
-def _reasons(snapshot: Snapshot, path: str) -> dict[str, int]:
-    counted = snapshot.table(path, QUARANTINE)["reason"].value_counts()
+def _reasons(run: Run, path: str) -> dict[str, int]:
+    counted = run.table(path, QUARANTINE)["reason"].value_counts()
     return {str(reason): int(n) for reason, n in sorted(counted.items())}
 
 
@@ -149,14 +147,3 @@ def _notes(sources: list[dict[str, Any]], training: Mapping[str, Any]) -> list[s
         if was.split("+")[0] != here[name].split("+")[0]
     ]
     return notes
-
-
-def _json(snapshot: Snapshot, path: str) -> Any:
-    return json.loads(_file(snapshot, path).read_bytes())
-
-
-def _file(snapshot: Snapshot, path: str) -> Any:
-    file = snapshot.stored(path)
-    if file is None:
-        raise ReseedError(f"{path} of {snapshot.name}: its object is not here; `--fetch` or `dvc pull` gets it")
-    return file

@@ -1,10 +1,13 @@
-"""From logits to the probabilities and classes of the tables; the same for every engine, and without torch."""
+"""From patches to logits, probabilities and classes of the tables; the same for every engine, and without torch."""
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from tqdm import tqdm
 
+from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError
 
 Probabilities = npt.NDArray[np.float64]
@@ -12,6 +15,33 @@ Probabilities = npt.NDArray[np.float64]
 # As many as FLOAT_DECIMALS of the tables, so that the class read from a table is the class computed here. Written out:
 # the tables need pandas, which an engine on a boat does not wait for.
 PROBABILITY_DECIMALS: Final = 6
+
+
+def logits_in_batches(
+    run: Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.floating]],
+    images: npt.NDArray[np.uint8],
+    batch_size: int,
+    rows: npt.NDArray[np.int64] | None = None,
+) -> npt.NDArray[np.float64]:
+    """Run a network over every patch exactly once: the one loop behind every engine and validation.
+
+    Args:
+        run: Gives (n, 3) logits of (n, H, W, 3) uint8 images.
+        images: (N, H, W, 3) uint8, RGB; may be mapped from disk, only one batch is held in memory.
+        batch_size: Patches at a time.
+        rows: (M,) positions in `images`; None for all, in order.
+
+    Returns:
+        (M, 3) logits in the order of `rows`.
+    """
+    total = len(images) if rows is None else len(rows)
+    logits = np.full((total, len(CLASSES)), np.nan)
+    starts = range(0, total, batch_size)
+    # Shown only where it takes a while: a bar per validation pass would bury the one of training.
+    for start in tqdm(starts, desc="predict", unit="batch", disable=None, delay=5, leave=False):
+        chosen = slice(start, start + batch_size)
+        logits[chosen] = run(np.array(images[chosen] if rows is None else images[rows[chosen]]))
+    return logits
 
 
 def softmax(logits: npt.NDArray[np.float64]) -> Probabilities:

@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from reseed.artifacts.splits import SPLITS
-from reseed.audit.checks import FAIL, Rung
+from reseed.audit.checks import FAIL, Check
+from reseed.audit.code import diff_lines
 from reseed.audit.exports.crate import require_crate_target
 from reseed.audit.exports.write import write_exports
-from reseed.audit.ladder import LADDER, OPTIONAL, Asked, climb, read_claims
 from reseed.audit.one_frame import frame_effect
+from reseed.audit.registry import CHECKS, OPTIONAL, Audit, read_claims, run_checks, verdict
 from reseed.audit.statement import data_statement, files_table
+from reseed.audit.trusted import trusted_code
+from reseed.audit.working import working_folder
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_text
 from reseed.cli.arguments import add_json, show
-from reseed.history.repository import Repository
-from reseed.history.snapshot import Snapshot, snapshot
+from reseed.history.repository import HERE, Repository
+from reseed.history.run import Run
 
 _SHOWN: Final = 10
 
@@ -29,14 +32,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--claim", action="append", default=[], metavar="KEY=VALUE", help="such as patch.macro_f1=84.2; repeatable"
     )
+    parser.add_argument(
+        "--trusted",
+        metavar="REV",
+        help="recompute with the code of this revision or tag; default: the code of the checkout you run this from",
+    )
+    parser.add_argument(
+        "--diff", action="store_true", help="also print how the code of REV differs from the trusted code"
+    )
     parser.add_argument("--fetch", action="store_true", help="get objects that the cache lacks from the default remote")
     parser.add_argument("--rerun", action="store_true", help="also run everything again, training included")
     parser.add_argument(
         "--skip",
         action="append",
         default=[],
-        choices=[name for name in LADDER if name not in OPTIONAL],
-        help="leave a rung out; repeatable",
+        choices=[name for name in CHECKS if name not in OPTIONAL],
+        help="leave a check out; repeatable",
     )
     parser.add_argument("--files", type=Path, metavar="OUT.csv", help="write every frame of train, val and test here")
     parser.add_argument("--crate", type=Path, metavar="DIR", help="write a Workflow Run RO-Crate to this new folder")
@@ -48,63 +59,75 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Climb the ladder, print it with the data statement; return 1 if a rung failed, else 0."""
-    skip = {*args.skip, *(() if args.rerun else OPTIONAL)}
-    asked = Asked(read_claims(args.claim), frozenset(skip))
+    """Do the checks, print them with the data statement and the verdict; return 0, 1 or 3 as the verdict says."""
+    skip = {*args.skip, *(name for name in OPTIONAL if not getattr(args, name))}
+    claims = read_claims(args.claim)
     if args.crate is not None:
         require_crate_target(args.crate)
-    with snapshot(Repository(Path()), args.revision, fetch=args.fetch) as state:
-        rungs = climb(state, asked)
-        statement = _stated(state)
+    repository = Repository(Path())
+    revision = HERE if args.revision is None else repository.resolve(args.revision)
+    audited = Run(repository, revision, remote="keep" if args.fetch else "never")
+    with working_folder() as folder:
+        trusted = trusted_code(repository, args.trusted)
+        checks = run_checks(Audit(audited, trusted, folder, claims, frozenset(skip)))
+        statement = _stated(audited)
         if args.files is not None:
-            write_text(args.files, files_table(state).to_csv(index=False, lineterminator="\n"))
+            write_text(args.files, files_table(audited).to_csv(index=False, lineterminator="\n"))
+        found = verdict(checks)
         report = {
-            "revision": state.name,
-            "commit": state.commit,
+            "revision": audited.name,
+            "commit": audited.commit,
+            "trusted": trusted.name,
             "synthetic": bool(statement.get("synthetic")),
-            "passed": all(rung.status != FAIL for rung in rungs.values()),
-            "rungs": [{"rung": name, **asdict(rung)} for name, rung in rungs.items()],
+            "verdict": found.line,
+            "exit_code": found.exit_code,
+            "passed": found.passed,
+            "checks": [{"check": name, **asdict(check)} for name, check in checks.items()],
             "statement": statement,
-            **({} if args.frame is None else {"frame": frame_effect(state, args.frame)}),
-            **_exported(state, rungs, statement, args),
+            **({} if not args.diff else {"diff": diff_lines(audited, trusted)}),
+            **({} if args.frame is None else {"frame": frame_effect(audited, args.frame)}),
+            **_exported(audited, checks, statement, folder, args),
         }
     show(report, _lines, as_json=args.json)
-    return int(not report["passed"])
+    return found.exit_code
 
 
 def _exported(
-    state: Snapshot, rungs: Mapping[str, Rung], statement: Mapping[str, Any], args: argparse.Namespace
+    audited: Run, checks: Mapping[str, Check], statement: Mapping[str, Any], folder: Path, args: argparse.Namespace
 ) -> dict[str, list[str]]:
     """Write what was asked for; of a run that failed nothing, and the report says so."""
     if args.crate is None and args.statement is None:
         return {}
-    failed = [name for name, rung in rungs.items() if rung.status == FAIL]
+    failed = [name for name, check in checks.items() if check.status == FAIL]
     if failed:
-        return {"exported": [f"nothing: rung {', '.join(failed)} failed, and only a run without failure is handed on"]}
-    return {"exported": write_exports(state, rungs, statement, crate=args.crate, statement=args.statement)}
+        return {"exported": [f"nothing: check {', '.join(failed)} failed, and only a run without failure is handed on"]}
+    lines = write_exports(audited, checks, statement, folder=folder, crate=args.crate, statement=args.statement)
+    return {"exported": lines}
 
 
-def _stated(state: Snapshot) -> dict[str, Any]:
+def _stated(audited: Run) -> dict[str, Any]:
     try:
-        return data_statement(state)
+        return data_statement(audited)
     except ReseedError as error:
         return {"not_available": str(error)}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:  # written by others, see `climb`
+    except (ValueError, KeyError, TypeError, AttributeError) as error:  # written by others, see `run_checks`
         return {"not_available": f"a stored file is not of the known form: {type(error).__name__}: {error}"}
 
 
 def _lines(report: Mapping[str, Any]) -> list[str]:
-    lines = [f"Audit of {report['revision']}"]
-    width = max(len(rung["rung"]) for rung in report["rungs"])
-    for number, rung in enumerate(report["rungs"], 1):
-        lines.append(f"{number} {rung['rung']:<{width}}  {rung['status']:<11}  {rung['reason']}")
-        lines += [f"      {finding}" for finding in rung["findings"][1:_SHOWN]]
-        if len(rung["findings"]) > _SHOWN:
-            lines.append(f"      and {len(rung['findings']) - _SHOWN} more (--json lists all)")
-        lines += [f"      note: {note}" for note in rung["notes"]]
+    lines = [f"Audit of {report['revision']} with the code of {report['trusted']}"]
+    width = max(len(check["check"]) for check in report["checks"])
+    for number, check in enumerate(report["checks"], 1):
+        lines.append(f"{number} {check['check']:<{width}}  {check['status']:<11}  {check['reason']}")
+        lines += [f"      {finding}" for finding in check["findings"][1:_SHOWN]]
+        if len(check["findings"]) > _SHOWN:
+            lines.append(f"      and {len(check['findings']) - _SHOWN} more (--json lists all)")
+        lines += [f"      note: {note}" for note in check["notes"]]
+    lines += ["", *report["diff"]] if "diff" in report else []
     lines += ["", *_statement(report["statement"])]
     lines += ["", *_frame(report["frame"])] if "frame" in report else []
-    return lines + [f"exported {what}" for what in report.get("exported", [])]
+    lines += [f"exported {what}" for what in report.get("exported", [])]
+    return [*lines, "", report["verdict"]]
 
 
 def _statement(statement: dict[str, Any]) -> list[str]:

@@ -1,7 +1,6 @@
 """`python -m reseed card [REV]`: the model card of a result."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -9,9 +8,8 @@ from typing import Any, Final
 from reseed.audit.statement import data_statement
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_text
-from reseed.history.record import read_record
 from reseed.history.repository import HERE, Repository
-from reseed.history.snapshot import Snapshot, snapshot
+from reseed.history.run import Run
 from reseed.reports.card import Card, card_page
 
 _MODEL: Final = "models/model.json"
@@ -34,10 +32,9 @@ def run(args: argparse.Namespace) -> int:
     """Read the revision, write its card."""
     repository = Repository(Path())
     revision = HERE if args.revision is None else repository.resolve(args.revision)
-    record = read_record(repository, revision)
-    with snapshot(repository, revision.commit or None, fetch=args.fetch) as state:
-        statement, missing = _stated(state)
-        page = card_page(Card(record, _model(state), statement, missing))
+    described = Run(repository, revision, remote="keep" if args.fetch else "never").with_result()
+    statement, missing = _stated(described)
+    page = card_page(Card(described, _model(described), statement, missing))
     if str(args.out) == "-":
         sys.stdout.write(page)
     else:
@@ -46,19 +43,17 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _stated(state: Snapshot) -> tuple[dict[str, Any], str]:
+def _stated(described: Run) -> tuple[dict[str, Any], str]:
     """Return the data statement, or none and why."""
     try:
-        return data_statement(state), ""
+        return data_statement(described), ""
     except ReseedError as error:
         return {}, str(error)
 
 
-def _model(state: Snapshot) -> dict[str, Any]:
+def _model(described: Run) -> dict[str, Any]:
     """Return `models/model.json`; nothing where its object is not stored here."""
     try:
-        file = state.stored(_MODEL)
-        value = {} if file is None else json.loads(file.read_bytes())
-    except (ReseedError, ValueError):
+        return described.mapping(_MODEL)
+    except ReseedError:
         return {}
-    return value if isinstance(value, dict) else {}

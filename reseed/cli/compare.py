@@ -8,7 +8,7 @@ from reseed.base.errors import ReseedError
 from reseed.cli.arguments import add_bootstrap, add_json, show
 from reseed.compare.comparison import compare
 from reseed.history.repository import Repository
-from reseed.history.run_state import read_run
+from reseed.history.run import Run
 from reseed.reports.comparison import comparison_page
 
 
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     sides = _sides(args)
     repository = Repository(Path())
     revisions = [[repository.resolve(name) for name in side] for side in sides]
-    a, b = ([read_run(repository, revision) for revision in side] for side in revisions)
+    a, b = ([Run(repository, revision, remote="read").with_answers() for revision in side] for side in revisions)
     report = compare(repository, a, b, args.resamples, args.seed)
     if args.md:
         sys.stdout.write(comparison_page(report, "markdown"))

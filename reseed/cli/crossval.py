@@ -13,7 +13,7 @@ from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
 from reseed.base.errors import ReseedError
-from reseed.base.files import write_bytes, write_json, write_text
+from reseed.base.files import read_json, write_bytes, write_json, write_text
 from reseed.cli.arguments import add_bootstrap, add_json, show
 from reseed.compare.crossval import (
     HELD_OUT,
@@ -80,6 +80,7 @@ def _read() -> tuple[Packed, pd.DataFrame, pd.DataFrame]:
     frames = FRAMES.read(_CATALOG / "frames.csv")
     packed = Packed(
         images=open_images(_PATCHES / "patches.npy", len(index)),
+        geometry=read_json(_PATCHES / "geometry.json"),
         index=index,
         labels=PATCH_LABELS.read(_PATCHES / "labels.csv"),
         frame_labels=FRAME_LABELS.read(_CATALOG / "frame_labels.csv"),

@@ -4,19 +4,20 @@ import argparse
 from pathlib import Path
 from typing import Any, Final
 
-from reseed.audit.chain import METRICS
-from reseed.audit.checks import PASS, Rung
+from reseed.audit.checks import PASS, Check
 from reseed.audit.drift import Drift, Tolerance, metric_drift
-from reseed.audit.ladder import LADDER, Asked, climb
+from reseed.audit.registry import CHECKS, Audit, run_checks
+from reseed.audit.trusted import trusted_code
+from reseed.audit.working import working_folder
 from reseed.base.errors import ReseedError
 from reseed.base.files import read_json
 from reseed.cli.arguments import not_negative, show
 from reseed.history.repository import Repository
-from reseed.history.snapshot import snapshot
+from reseed.history.run import METRICS, Run
 from reseed.reports.page import aligned
 
 # What needs neither data nor a run: the recorded digests against the files of the commit.
-_RUNGS: Final = frozenset({"claim", "chain"})
+_CHECKS: Final = frozenset({"claim", "chain"})
 # About twice what the demo moved between two processors (docs/pull_requests.md).
 _PATCH_POINTS: Final = 5.0
 _FRAMES: Final = 3
@@ -47,15 +48,18 @@ def run(args: argparse.Namespace) -> int:
     workspace = Path(METRICS)
     if not workspace.is_file():
         raise ReseedError(f"{METRICS}: no run here to hold against {args.revision}; `dvc repro` makes one")
-    with snapshot(Repository(Path()), args.revision, fetch=False) as state:
-        rungs = climb(state, Asked({}, frozenset(LADDER) - _RUNGS))
-        here = _metrics(workspace)
-        there = _metrics(state.tree / METRICS) if (state.tree / METRICS).is_file() else {}
-        drifts = metric_drift(there, here, Tolerance(args.patch_points, args.frames)) if there else []
-    checked = {name: rungs[name] for name in LADDER if name in _RUNGS}
+    repository = Repository(Path())
+    committed = Run(repository, repository.resolve(args.revision))
+    with working_folder() as folder:
+        left_out = frozenset(CHECKS) - _CHECKS
+        checks = run_checks(Audit(committed, trusted_code(repository, None), folder, {}, left_out))
+    here = _metrics(workspace)
+    there = committed.metrics if committed.has(METRICS) else {}
+    drifts = metric_drift(there, here, Tolerance(args.patch_points, args.frames)) if there else []
+    checked = {name: checks[name] for name in CHECKS if name in _CHECKS}
     report = {"synthetic": any(_rendered(scores) for scores in (there, here))}
-    show(report, lambda _: _lines(state.name, checked, drifts), as_json=False)
-    return int(any(rung.status != PASS for rung in checked.values()) or not all(each.within for each in drifts))
+    show(report, lambda _: _lines(committed.name, checked, drifts), as_json=False)
+    return int(any(check.status != PASS for check in checked.values()) or not all(each.within for each in drifts))
 
 
 def _metrics(path: Path) -> dict[str, Any]:
@@ -70,10 +74,10 @@ def _rendered(metrics: dict[str, Any]) -> bool:
     return isinstance(data, dict) and bool(data.get("synthetic"))
 
 
-def _lines(name: str, rungs: dict[str, Rung], drifts: list[Drift]) -> list[str]:
+def _lines(name: str, checks: dict[str, Check], drifts: list[Drift]) -> list[str]:
     lines = [f"{name}: digests and parameters of its dvc.lock against its files"]
-    for rung, found in rungs.items():
-        lines.append(f"  {rung:<5}  {found.status}  {found.reason}")
+    for check, found in checks.items():
+        lines.append(f"  {check:<5}  {found.status}  {found.reason}")
         lines += [f"         {line}" for line in found.findings[1:_SHOWN]]
     if not drifts:
         return [*lines, f"{name} has no {METRICS}, so there are no scores to hold the run against"]

@@ -15,7 +15,8 @@ from reseed.base.files import write_bytes
 from reseed.engines.engine import ONNX_SUFFIX
 from reseed.engines.export import drawn_patches, export_network, require_parity
 from reseed.engines.facts import ModelFacts
-from reseed.engines.model_folder import CARD_FILE, MODEL_FILE, facts_of_card, load_folder
+from reseed.engines.torch_engine import load_folder
+from reseed.network.checkpoint import CARD_FILE, MODEL_FILE
 from reseed.patches.store import open_patches
 from reseed.score.alpha import parse_alpha
 
@@ -46,8 +47,8 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.model.is_file():  # said here, because here no .onnx file will do
         raise ReseedError(f"--model {args.model}: is a file; give the folder that holds {MODEL_FILE} and {CARD_FILE}")
-    network, card = load_folder(args.model)
-    facts = _with_alpha(facts_of_card(card, args.model), args.alpha, args.model)
+    network, facts = load_folder(args.model)
+    facts = _with_alpha(facts, args.alpha, args.model)
     data = export_network(network, facts)
     survey = _survey_patches(args.model, facts.input_size_px)
     images = np.concatenate([survey, drawn_patches(facts.input_size_px)])

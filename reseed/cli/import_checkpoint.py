@@ -9,10 +9,9 @@ from typing import Final
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError
 from reseed.base.files import new_folder
-from reseed.engines.model_folder import CARD_FILE, MODEL_FILE
-from reseed.network.checkpoint import describe_model, read_checkpoint, save_model
+from reseed.network.checkpoint import CARD_FILE, MODEL_FILE, describe_model, save_model
 from reseed.network.model import LAST_LAYER
-from reseed.network.pretrained import find_weights
+from reseed.network.pretrained import find_weights, read_checkpoint
 from reseed.params.extract import ExtractParams
 from reseed.params.load import section_problems
 from reseed.patches.resize import RESIZE_RULE

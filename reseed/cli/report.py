@@ -5,13 +5,15 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from reseed.audit.ladder import LADDER, OPTIONAL, Asked, climb
+from reseed.audit.registry import CHECKS, OPTIONAL, Audit, run_checks
+from reseed.audit.trusted import trusted_code
+from reseed.audit.working import working_folder
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_text
 from reseed.cli.arguments import add_bootstrap
 from reseed.compare.pull_request import pull_request
 from reseed.history.repository import HERE, Repository
-from reseed.history.snapshot import snapshot
+from reseed.history.run import Run
 from reseed.reports.report import draw, report_page
 
 # Runs the network again: `audit` does, a page within seconds does not.
@@ -27,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--head", metavar="REV", help="likewise, what is proposed; default: the workspace")
     parser.add_argument("--out", type=Path, metavar="FILE.md", help="write the page here; default, and -: print it")
     parser.add_argument("--figures", type=Path, metavar="DIR", help="also write pictures here, shown on the page")
-    parser.add_argument("--derive", action="store_true", help="also climb rung re-derive of the audit (slower)")
+    parser.add_argument("--derive", action="store_true", help="also do check re-derive of the audit (slower)")
     add_bootstrap(parser)
 
 
@@ -40,13 +42,15 @@ def run(args: argparse.Namespace) -> int:
     base = repository.resolve(args.base)
     head = HERE if args.head is None else repository.resolve(args.head)
     skip = OPTIONAL if args.derive else OPTIONAL | _SLOW
-    with snapshot(repository, base.commit, fetch=False) as state:
-        of_base = climb(state, Asked({}, frozenset(LADDER) - set(_OF_BASE)))
-    with snapshot(repository, head.commit or None, fetch=False) as state:
-        rungs = climb(state, Asked({}, frozenset(skip), _NOT_ASKED))
-        checked = {name: of_base[name] for name in _OF_BASE}
-        report = pull_request(repository, base, head, rungs, args.resamples, args.seed, checked)
-        pictures = {} if args.figures is None or out is None else draw(report, state, args.figures, out.parent)
+    proposed = Run(repository, head)
+    with working_folder() as folder:
+        trusted = trusted_code(repository, None)
+        first = frozenset(CHECKS) - set(_OF_BASE)
+        of_base = run_checks(Audit(Run(repository, base), trusted, folder, {}, first))
+        checks = run_checks(Audit(proposed, trusted, folder, {}, frozenset(skip), _NOT_ASKED))
+    checked = {name: of_base[name] for name in _OF_BASE}
+    report = pull_request(repository, base, head, checks, args.resamples, args.seed, checked)
+    pictures = {} if args.figures is None or out is None else draw(report, proposed, args.figures, out.parent)
     page = report_page(report, pictures)
     if out is None:
         sys.stdout.write(page)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from reseed.base.errors import ReseedError
 from reseed.history.repository import Repository, Revision
-from reseed.history.run_state import RunState
+from reseed.history.run import Run
 from reseed.score.bootstrap import Difference
 from reseed.score.paired import (
     TESTED,
@@ -64,7 +64,7 @@ def flat(values: Mapping[str, Any], above: str = "") -> dict[str, str]:
     return found
 
 
-def changed_data(first: RunState, second: RunState) -> dict[str, Any]:
+def changed_data(first: Run, second: Run) -> dict[str, Any]:
     """Return which sources, frames and labels differ, complete and sorted."""
     a, b = (dict(zip(run.catalog["frame_id"], run.catalog["sha256"], strict=True)) for run in (first, second))
     shared = sorted(a.keys() & b.keys())
@@ -102,7 +102,7 @@ def _several(values: Iterable[str]) -> list[str]:
     return sorted(set(values))
 
 
-def _sources(first: RunState, second: RunState) -> list[dict[str, Any]]:
+def _sources(first: Run, second: Run) -> list[dict[str, Any]]:
     a, b = ({str(source["name"]): source["sha256"] for source in run.sources} for run in (first, second))
     return [
         {"name": name, "old": a.get(name, _ABSENT), "new": b.get(name, _ABSENT)}
@@ -150,7 +150,7 @@ _SHOWN: Final = 10
 
 
 def compare(
-    repository: Repository, first: Sequence[RunState], second: Sequence[RunState], resamples: int, seed: int
+    repository: Repository, first: Sequence[Run], second: Sequence[Run], resamples: int, seed: int
 ) -> dict[str, Any]:
     """Compare two sides.
 
@@ -190,7 +190,7 @@ def compare(
     }
 
 
-def _require_one_test_set(name: str, side: Sequence[RunState]) -> None:
+def _require_one_test_set(name: str, side: Sequence[Run]) -> None:
     for run in side[1:]:
         found = _listed(set_differences(side[0].answers, run.answers))
         what = [
@@ -209,7 +209,7 @@ def _text(item: Any) -> str:
     return item if isinstance(item, str) else " ".join(map(str, item.values()))
 
 
-def _named(run: RunState) -> dict[str, str]:
+def _named(run: Run) -> dict[str, str]:
     return {"name": run.revision.name, "commit": run.revision.commit}
 
 

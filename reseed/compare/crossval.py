@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -13,11 +14,11 @@ from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.artifacts.table import Column
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError, TableError
-from reseed.base.probabilities import predicted_classes
-from reseed.network.infer import predict_probabilities
+from reseed.base.probabilities import predicted_classes, softmax
+from reseed.engines.engine import run_network
+from reseed.engines.facts import facts_of_geometry
 from reseed.network.model import State
 from reseed.network.patch_set import PatchSet, join_patches
-from reseed.network.runtime import reproducible
 from reseed.network.training import fit
 from reseed.params.aggregate import AggregateParams
 from reseed.params.predict import PredictParams
@@ -88,12 +89,14 @@ class Packed:
 
     Args:
         images: (N, H, W, 3) uint8, may be mapped from disk.
+        geometry: How they were cut and resized, `data/patches/geometry.json`.
         index: Table PATCH_INDEX, N rows in the same order.
         labels: Table PATCH_LABELS.
         frame_labels: Table FRAME_LABELS.
     """
 
     images: NDArray[np.uint8]
+    geometry: dict[str, Any]
     index: pd.DataFrame
     labels: pd.DataFrame
     frame_labels: pd.DataFrame
@@ -216,11 +219,10 @@ def _run(packed: Packed, fold: Fold, params: FoldParams, start: State) -> FoldRe
     patches = join_patches(packed.index, packed.labels, splits)
     trained = fit(packed.images, patches.gold, patches.labelled(TRAIN), patches.labelled(VAL), params.train, start)
     rows = np.flatnonzero(np.isin(patches.split.astype(str), (VAL, TEST))).astype(np.int64)
-    with reproducible(params.predict.threads, 0, trained.device):
-        probabilities = predict_probabilities(
-            trained.network, packed.images, params.predict.batch_size, trained.device, rows
-        )
-    predictions = _table(patches, rows, probabilities)
+    facts = facts_of_geometry(packed.geometry, params.train.backbone, "", Path("models"))
+    run = params.predict
+    engine = run_network(trained.network, facts, run.engine, run.threads, run.device, "predict.")
+    predictions = _table(patches, rows, softmax(engine.logits(packed.images, run.batch_size, rows)))
     held_out = predictions[predictions["split"] == TEST].reset_index(drop=True)
     decided = _decide(packed, predictions, params.aggregate)
     held = {split: sum(value == split for value in fold.splits.values()) for split in (TRAIN, VAL)}

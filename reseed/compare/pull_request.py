@@ -13,21 +13,18 @@ from numpy.typing import NDArray
 
 from reseed.artifacts.frames import FRAMES, PIECES
 from reseed.artifacts.splits import TEST
-from reseed.audit.checks import FAIL, Rung
+from reseed.audit.checks import FAIL, Check
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError
 from reseed.compare.comparison import DIFFERENCES, changed_code, changed_params, compare
 from reseed.figures.contact_sheet import MAX_COLUMNS, contact_sheet
 from reseed.figures.style import counted
-from reseed.history.record import CLASS_SCORES, TASKS, Record, read_record
 from reseed.history.repository import Repository, Revision
-from reseed.history.run_files import RAW
-from reseed.history.run_state import read_run
-from reseed.history.snapshot import Snapshot
+from reseed.history.run import CLASS_SCORES, RAW, Run
 from reseed.patches.resize import resize
 from reseed.score.decisions import AUTO
 from reseed.score.percent import NOT_AVAILABLE, class_key
-from reseed.score.registry import SCORES
+from reseed.score.registry import SCORES, TASKS
 from reseed.sources.folder import copy_file
 from reseed.survey.frame_pixels import frame_pixels, pieces_of_frames
 
@@ -45,10 +42,10 @@ def pull_request(
     repository: Repository,
     base: Revision,
     head: Revision,
-    checks: Mapping[str, Rung],
+    checks: Mapping[str, Check],
     resamples: int,
     seed: int,
-    base_checks: Mapping[str, Rung] | None = None,
+    base_checks: Mapping[str, Check] | None = None,
 ) -> dict[str, Any]:
     """Set head beside base.
 
@@ -69,9 +66,9 @@ def pull_request(
     Raises:
         ReseedError: If head has no result.
     """
-    new = read_record(repository, head)
+    new = Run(repository, head).with_result()
     try:
-        old, alone = read_record(repository, base), ""
+        old, alone = Run(repository, base).with_result(), ""
     except ReseedError as error:
         old, alone = None, str(error)
     found, lacking = (None, {}) if old is None else _compared(repository, base, head, resamples, seed)
@@ -79,7 +76,7 @@ def pull_request(
     return {
         "base": asdict(base),
         "head": asdict(head),
-        "synthetic": any(record.synthetic for record in (old, new) if record),
+        "synthetic": any(record.scores_synthetic for record in (old, new) if record),
         "weak": any(record.weak for record in (old, new) if record),
         "alone": alone,
         "not_compared": alone or "; ".join(dict.fromkeys(lacking.values())),
@@ -119,19 +116,19 @@ def _compared(
     runs, lacking = [], {}
     for side, revision in (("base", base), ("head", head)):
         try:
-            runs.append(read_run(repository, revision))
+            runs.append(Run(repository, revision, remote="read").with_answers())
         except ReseedError as error:
             lacking[side] = str(error)
     return None if lacking else compare(repository, runs[:1], runs[1:], resamples, seed), lacking
 
 
-def _same_test_set(old: Record, new: Record, found: Mapping[str, Any] | None) -> bool | None:
+def _same_test_set(old: Run, new: Run, found: Mapping[str, Any] | None) -> bool | None:
     if found is not None:
         return bool(found["same_test_set"])
     return True if old.same_test_set(new) else None
 
 
-def _test_set(record: Record) -> dict[str, int]:
+def _test_set(record: Run) -> dict[str, int]:
     return {"patches": int(record.metrics["patch"]["n"]), "frames": int(record.metrics["frame"]["n"])}
 
 
@@ -140,7 +137,7 @@ def _counted(differences: Mapping[str, Sequence[Any]]) -> dict[str, int]:
     return {DIFFERENCES[name].format(a="base", b="head"): len(items) for name, items in differences.items() if items}
 
 
-def _scores(old: Record | None, new: Record, found: Mapping[str, Any] | None, *, same: bool) -> list[dict[str, Any]]:
+def _scores(old: Run | None, new: Run, found: Mapping[str, Any] | None, *, same: bool) -> list[dict[str, Any]]:
     """Return one row for each score of either task; computed again from the answers where these are stored."""
     if found is not None:
         return [
@@ -164,7 +161,7 @@ def _difference(a: Any, b: Any, *, same: bool) -> float | str:
     return round(float(b) - float(a), 4)
 
 
-def _class(old: Record | None, new: Record, name: str, *, same: bool) -> dict[str, Any]:
+def _class(old: Run | None, new: Run, name: str, *, same: bool) -> dict[str, Any]:
     key = class_key(name)
     a, b = (None if record is None else _class_scores(record, key) for record in (old, new))
     return {
@@ -175,12 +172,12 @@ def _class(old: Record | None, new: Record, name: str, *, same: bool) -> dict[st
     }
 
 
-def _class_scores(record: Record, key: str) -> dict[str, Any]:
+def _class_scores(record: Run, key: str) -> dict[str, Any]:
     found = record.details["patch"][TEST]["classes"][key]
     return {score: found[score] for score in CLASS_SCORES} | _interval(record, f"{key}_f1")
 
 
-def _interval(record: Record, score: str) -> dict[str, float | str]:
+def _interval(record: Run, score: str) -> dict[str, float | str]:
     """Return the 95 % interval of a patch score, `n/a` where there is none."""
     intervals = record.details["patch"][TEST].get("intervals")
     found = intervals.get(score) if isinstance(intervals, dict) else None
@@ -188,7 +185,7 @@ def _interval(record: Record, score: str) -> dict[str, float | str]:
     return {end: found[end] if known and found else NOT_AVAILABLE for end in ("low", "high")}
 
 
-def _sites(old: Record | None, new: Record, *, same: bool) -> list[dict[str, Any]]:
+def _sites(old: Run | None, new: Run, *, same: bool) -> list[dict[str, Any]]:
     """Return one row for each test site of either side, the deepest fall of macro F1 first."""
     columns = ["site", "n_patches", "n_frames", "macro_f1", "frame_accuracy"]
     after = new.sites[columns]
@@ -209,7 +206,7 @@ def _plain(value: Any) -> float | str:
     return NOT_AVAILABLE if pd.isna(value) else float(value)
 
 
-def _operating(record: Record) -> dict[str, Any]:
+def _operating(record: Run) -> dict[str, Any]:
     """Return how frames are decided and what that gives on test frames."""
     frame, test = record.metrics["frame"], record.details["frame"][TEST]
     alpha = record.details.get("alpha") or {}
@@ -230,7 +227,7 @@ def _operating(record: Record) -> dict[str, Any]:
     return found
 
 
-def _inputs(old: Record, new: Record) -> list[str]:
+def _inputs(old: Run, new: Run) -> list[str]:
     """Return the tables that shape the data and whose digests differ."""
     return [path for path in _INPUTS if old.digests.get(path) != new.digests.get(path)]
 
@@ -238,7 +235,7 @@ def _inputs(old: Record, new: Record) -> list[str]:
 _WIDTH_PX: Final = 320
 
 
-def flipped_figure(state: Snapshot, rows: Mapping[str, Sequence[str]], *, synthetic: bool) -> Figure:
+def flipped_figure(state: Run, rows: Mapping[str, Sequence[str]], *, synthetic: bool) -> Figure:
     """Draw the first frames of each row.
 
     Args:
@@ -261,10 +258,10 @@ def flipped_figure(state: Snapshot, rows: Mapping[str, Sequence[str]], *, synthe
     )
 
 
-def _thumbnails(state: Snapshot, frame_ids: Sequence[str]) -> list[NDArray[np.uint8]]:
+def _thumbnails(state: Run, frame_ids: Sequence[str]) -> list[NDArray[np.uint8]]:
     catalog = state.table("data/catalog/frames.csv", FRAMES).set_index("frame_id")
     pieces_of = pieces_of_frames(state.table("data/catalog/pieces.csv", PIECES))
-    digest_of = dict(state.members(RAW) or [])
+    digest_of = dict(state.members(RAW))
     images = []
     with tempfile.TemporaryDirectory(prefix="reseed-frames-") as folder:
         raw = Path(folder)
@@ -278,7 +275,7 @@ def _thumbnails(state: Snapshot, frame_ids: Sequence[str]) -> list[NDArray[np.ui
     return images
 
 
-def _lay_out(state: Snapshot, digest_of: Mapping[str, str], path: str, raw: Path) -> None:
+def _lay_out(state: Run, digest_of: Mapping[str, str], path: str, raw: Path) -> None:
     digest = digest_of.get(f"{RAW}/{path}")
     stored = None if digest is None else state.object(digest)
     if stored is None:

@@ -8,12 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
 
 from reseed.base.errors import ReseedError
 from reseed.base.probabilities import softmax
 
 _HOTTEST: Final = 20.0  # temperatures from 1/20 to 20 are looked at
-_HALVINGS: Final = 60
 _DECIMALS: Final = 6
 
 
@@ -63,8 +64,7 @@ def uncalibrated() -> Calibration:
 def fit_temperature(logits: npt.NDArray[np.float64], gold: npt.NDArray[np.int64]) -> Calibration:
     """Find the temperature of the highest likelihood.
 
-    The loss is convex in 1 / temperature; its slope, the mean of (expected logit - logit of the reference), is halved
-    down to 0.
+    The loss is convex in 1 / temperature.
 
     Args:
         logits: (N, 3) of labelled validation patches, and of no other.
@@ -79,26 +79,10 @@ def fit_temperature(logits: npt.NDArray[np.float64], gold: npt.NDArray[np.int64]
             "set predict.calibrate to none, or label frames of the validation groups"
         )
     softmax(logits)  # refuses logits that are not finite
-    low, high = 1 / _HOTTEST, _HOTTEST
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if _slope(logits, gold, middle) > 0 else (middle, high)
-    temperature = round(2 / (low + high), _DECIMALS)
-    return Calibration(
-        "temperature", temperature, len(gold), _loss(logits, gold, 1.0), _loss(logits, gold, 1 / temperature)
-    )
 
+    def loss(sharpness: float) -> float:
+        return float(-log_softmax(sharpness * logits, axis=1)[np.arange(len(gold)), gold].mean())
 
-def _log_probabilities(logits: npt.NDArray[np.float64], sharpness: float) -> npt.NDArray[np.float64]:
-    scaled = sharpness * (logits - logits.max(axis=1, keepdims=True))
-    log: npt.NDArray[np.float64] = scaled - np.log(np.exp(scaled).sum(axis=1, keepdims=True))
-    return log
-
-
-def _loss(logits: npt.NDArray[np.float64], gold: npt.NDArray[np.int64], sharpness: float) -> float:
-    return float(-_log_probabilities(logits, sharpness)[np.arange(len(gold)), gold].mean())
-
-
-def _slope(logits: npt.NDArray[np.float64], gold: npt.NDArray[np.int64], sharpness: float) -> float:
-    expected = (np.exp(_log_probabilities(logits, sharpness)) * logits).sum(axis=1)
-    return float((expected - logits[np.arange(len(gold)), gold]).mean())
+    found = minimize_scalar(loss, bounds=(1 / _HOTTEST, _HOTTEST), method="bounded", options={"xatol": 1e-9})
+    temperature = round(1 / float(found.x), _DECIMALS)
+    return Calibration("temperature", temperature, len(gold), loss(1.0), loss(1 / temperature))

@@ -5,13 +5,16 @@ no torch at all.
 """
 
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from reseed.base.errors import ModelError
 from reseed.engines.facts import ModelFacts
+
+if TYPE_CHECKING:
+    from reseed.network.model import Network
 
 AUTO: Final = "auto"
 TORCH: Final = "torch"
@@ -23,6 +26,7 @@ OPENVINO_BF16: Final = "openvino-bf16"
 ENGINES: Final = (AUTO, TORCH, ONNX, OPENVINO, OPENVINO_BF16)
 CPU: Final = "cpu"
 ONNX_SUFFIX: Final = ".onnx"
+UNBOUNDED: Final = 1_000_000  # patches; of one frame all go through at once, unless the engine is faster in steps
 
 
 class Engine(Protocol):
@@ -44,27 +48,18 @@ class Engine(Protocol):
     def facts(self) -> ModelFacts:
         """What the model says of itself."""
 
-    def logits(self, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
-        """Return what the network says before softmax.
+    def logits(
+        self, images: npt.NDArray[np.uint8], batch_size: int = UNBOUNDED, rows: npt.NDArray[np.int64] | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Return what the network gives before softmax; `reseed.base.probabilities.softmax` makes probabilities of it.
 
         Args:
-            images: (N, S, S, 3) uint8, RGB, S = facts.input_size_px.
+            images: (N, S, S, 3) uint8, RGB, S = facts.input_size_px; may be mapped from disk.
+            batch_size: Patches at a time, at most; bounds the memory used.
+            rows: (M,) positions in `images`; None for all, in order.
 
         Returns:
-            (N, 3) float64.
-        """
-
-    def classify(self, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
-        """Return probabilities, rounded as in the tables.
-
-        Args:
-            images: (N, S, S, 3) uint8, RGB, S = facts.input_size_px.
-
-        Returns:
-            (N, 3) float64, 0 to 1, in the order of facts.classes.
-
-        Raises:
-            ModelError: If an output is not a finite number.
+            (M, 3) float64, in the order of facts.classes.
         """
 
 
@@ -87,13 +82,32 @@ def open_engine(model: Path, engine: str, threads: int, device: str = CPU, secti
     if model.suffix == ONNX_SUFFIX:
         return _open_bytes(_read(model, engine, device, section), str(model), engine, threads)
     chosen = choose_engine(engine, device, section)
+    from reseed.engines.torch_engine import load_folder  # noqa: PLC0415  # torch takes seconds to import
+
+    return run_network(*load_folder(model), chosen, threads, device, section)
+
+
+def run_network(
+    network: "Network", facts: ModelFacts, engine: str, threads: int, device: str = CPU, section: str = ""
+) -> Engine:
+    """Return the engine that runs a network which is at hand; arguments and errors as `open_engine`.
+
+    Args:
+        network: On any device.
+        facts: What is known of it.
+        engine: One of `ENGINES`.
+        threads: CPU threads of one call.
+        device: Where it is to run.
+        section: For messages.
+    """
+    chosen = choose_engine(engine, device, section)
     if chosen == TORCH:
         from reseed.engines.torch_engine import TorchEngine  # noqa: PLC0415  # torch takes seconds to import
 
-        return TorchEngine.open(model, threads, device, f"{section}device")
-    from reseed.engines.export import export_folder  # noqa: PLC0415  # torch takes seconds to import
+        return TorchEngine.of(network, facts, threads, device, f"{section}device")
+    from reseed.engines.export import export_network  # noqa: PLC0415  # torch takes seconds to import
 
-    return _open_bytes(export_folder(model), str(model), chosen, threads)
+    return _open_bytes(export_network(network.cpu().eval(), facts), facts.backbone, chosen, threads)
 
 
 def choose_engine(engine: str, device: str, section: str = "") -> str:

@@ -9,7 +9,6 @@ import io
 import warnings
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -22,10 +21,8 @@ from reseed.base.classes import CLASS_INDEX, CORAL, DEPLOY
 from reseed.base.errors import ModelError
 from reseed.base.probabilities import PROBABILITY_DECIMALS, predicted_classes, softmax
 from reseed.engines.facts import RENDERED, ModelFacts
-from reseed.engines.model_folder import facts_of_card, load_folder
 from reseed.engines.onnx_engine import INPUT, LOGITS, OnnxEngine
-from reseed.network.infer import predict_logits
-from reseed.network.model import Network
+from reseed.network.model import Network, network_logits
 
 PATCH_OUTPUTS: Final = (LOGITS, "probabilities", "classes")
 FRAME_OUTPUTS: Final = ("n_patches", "deploy_count", "coral_count", "deploy_ratio", "deploy")
@@ -70,16 +67,6 @@ class Exported(nn.Module):
         coral_count = (classes == CLASS_INDEX[CORAL]).sum()
         deploy = deploy_count * self.alpha.denominator > n_patches * self.alpha.numerator
         return logits, probabilities, classes, n_patches, deploy_count, coral_count, deploy_count / n_patches, deploy
-
-
-def export_folder(folder: Path) -> bytes:
-    """Return a model folder as ONNX, with the alpha that is recorded beside it, if any.
-
-    Raises:
-        ModelError: If the files are missing, broken or do not fit this code.
-    """
-    network, card = load_folder(folder)
-    return export_network(network, facts_of_card(card, folder))
 
 
 def export_network(network: Network, facts: ModelFacts) -> bytes:
@@ -184,11 +171,11 @@ def require_parity(data: bytes, network: Network, images: npt.NDArray[np.uint8],
         ModelError: If a probability differs by more than `TOLERANCE`, or any class or count.
     """
     engine = OnnxEngine.open(data, where, threads=1)
-    expected = softmax(predict_logits(network, images, len(images), torch.device("cpu")))
+    expected = softmax(network_logits(network, images, len(images), torch.device("cpu")))
     classes = predicted_classes(expected)
     outputs = [*PATCH_OUTPUTS, *(FRAME_OUTPUTS if engine.facts.alpha is not None else ())]
     said = dict(zip(outputs, engine.session.run(outputs, {INPUT: images}), strict=True))
-    largest = max(_apart(said["probabilities"], expected), _apart(engine.classify(images), expected))
+    largest = max(_apart(said["probabilities"], expected), _apart(softmax(engine.logits(images)), expected))
     if largest > TOLERANCE:
         raise ModelError(
             f"{where}: not written, the exported network gives other probabilities (by {largest:.2g}, allowed "

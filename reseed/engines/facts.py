@@ -2,9 +2,13 @@
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
+from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError
+
+_METRICS_FILE: Final = "metrics/metrics.json"
 
 # What a network was trained on whose frames were rendered: in the metadata of a file of `export`, and in every warning.
 RENDERED: Final = "rendered frames: its answers mean nothing in the field"
@@ -44,6 +48,56 @@ class ModelFacts:
             "resize": self.resize,
             "decode": self.decode,
         }
+
+
+def facts_of_geometry(geometry: dict[str, Any], backbone: str, sha256: str, folder: Path) -> ModelFacts:
+    """Return what one has to know to use a model of this code.
+
+    Args:
+        geometry: How its patches are cut and resized, as `data/patches/geometry.json` says it.
+        backbone: torchvision network below the head.
+        sha256: Of `model.pt`; empty for a network that is in no file.
+        folder: Its folder; alpha and the kind of data are read from the metrics beside it.
+
+    Raises:
+        ModelError: If the geometry lacks a part.
+    """
+    try:
+        return ModelFacts(
+            classes=CLASSES,
+            patch_size_px=int(geometry["patch_size_px"]),
+            input_size_px=int(geometry["input_size_px"]),
+            resize=str(geometry["resize"]),
+            decode=str(geometry["decode"]),
+            alpha=recorded_alpha(folder),
+            sha256=sha256,
+            backbone=backbone,
+            trained_on_rendered=trained_on_rendered(folder),
+        )
+    except KeyError as error:
+        raise ModelError(f"{folder}: the geometry lacks {error}; train or import the model again") from error
+
+
+def recorded_alpha(folder: Path) -> str | None:
+    """Return the decimal text of the alpha in `metrics/metrics.json` beside a model folder, None if there is none.
+
+    The same run wrote both; a folder that was carried elsewhere has no alpha.
+    """
+    value = _recorded(folder, "frame", "alpha")
+    return None if value is None else str(value)
+
+
+def trained_on_rendered(folder: Path) -> bool:
+    """Return whether `metrics/metrics.json` beside a model folder says that frames were rendered."""
+    return _recorded(folder, "data", "synthetic") is True
+
+
+def _recorded(folder: Path, group: str, name: str) -> Any:
+    path = folder.resolve().parent / _METRICS_FILE
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), parse_float=str)[group][name]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def require_geometry(facts: ModelFacts, geometry: dict[str, Any], where: str) -> None:

@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError
-from reseed.base.probabilities import Probabilities, softmax
-from reseed.engines.engine import CPU, ONNX
+from reseed.base.probabilities import logits_in_batches
+from reseed.engines.engine import CPU, ONNX, UNBOUNDED
 from reseed.engines.facts import RENDERED, ModelFacts
 
 INPUT: Final = "images"
@@ -50,30 +50,21 @@ class OnnxEngine:
         session, version = _session(data, where, threads)
         return cls(session, facts_of(session.get_modelmeta().custom_metadata_map, where), version)
 
-    def logits(self, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
-        """Return (N, 3) float64 logits of (N, S, S, 3) uint8 images."""
-        return in_steps(images, lambda chunk: self.session.run([LOGITS], {INPUT: chunk})[0])
+    def logits(
+        self, images: npt.NDArray[np.uint8], batch_size: int = UNBOUNDED, rows: npt.NDArray[np.int64] | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Return what `Engine.logits` does."""
 
-    def classify(self, images: npt.NDArray[np.uint8]) -> Probabilities:
-        """Return (N, 3) probabilities of (N, S, S, 3) uint8 images."""
-        return softmax(self.logits(images))
+        def run(batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+            out: npt.NDArray[np.float32] = self.session.run([LOGITS], {INPUT: batch})[0]
+            return out
+
+        return logits_in_batches(run, images, min(batch_size, step_patches(images)), rows)
 
 
-def in_steps(images: npt.NDArray[np.uint8], run: Any) -> npt.NDArray[np.float64]:
-    """Run a network over a few patches at a time.
-
-    Args:
-        images: (N, S, S, 3) uint8.
-        run: Gives (n, 3) logits of (n, S, S, 3) images.
-
-    Returns:
-        (N, 3) float64.
-    """
-    step = max(1, _STEP_PIXELS // (images.shape[1] * images.shape[2]))
-    out = np.empty((len(images), len(CLASSES)))
-    for start in range(0, len(images), step):
-        out[start : start + step] = run(np.ascontiguousarray(images[start : start + step]))
-    return out
+def step_patches(images: npt.NDArray[np.uint8]) -> int:
+    """Return how many of (N, S, S, 3) images to send through a network at once."""
+    return max(1, _STEP_PIXELS // int(np.prod(images.shape[1:3])))
 
 
 def facts_of(metadata: dict[str, str], where: str) -> ModelFacts:

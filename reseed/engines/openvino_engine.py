@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from reseed.base.errors import ModelError
-from reseed.base.probabilities import Probabilities, softmax
-from reseed.engines.engine import CPU, OPENVINO, OPENVINO_BF16
+from reseed.base.probabilities import logits_in_batches
+from reseed.engines.engine import CPU, OPENVINO, OPENVINO_BF16, UNBOUNDED
 from reseed.engines.facts import ModelFacts
-from reseed.engines.onnx_engine import INPUT, LOGITS, OnnxEngine, in_steps
+from reseed.engines.onnx_engine import INPUT, LOGITS, OnnxEngine, step_patches
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,14 @@ class OpenvinoEngine:
         compiled = core.compile_model(core.read_model(data), "CPU", options)
         return cls(compiled, facts, str(openvino.__version__), name)
 
-    def logits(self, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
-        """Return (N, 3) float64 logits of (N, S, S, 3) uint8 images."""
+    def logits(
+        self, images: npt.NDArray[np.uint8], batch_size: int = UNBOUNDED, rows: npt.NDArray[np.int64] | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Return what `Engine.logits` does."""
         request = self.compiled.create_infer_request()  # one for each call: a request serves one thread at a time
-        return in_steps(images, lambda chunk: request.infer({INPUT: chunk})[LOGITS])
 
-    def classify(self, images: npt.NDArray[np.uint8]) -> Probabilities:
-        """Return (N, 3) probabilities of (N, S, S, 3) uint8 images."""
-        return softmax(self.logits(images))
+        def run(batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+            out: npt.NDArray[np.float32] = request.infer({INPUT: batch})[LOGITS]
+            return out
+
+        return logits_in_batches(run, images, min(batch_size, step_patches(images)), rows)

@@ -1,23 +1,32 @@
-"""Files of another revision, without checking it out: from git, else from DVC's cache, else from its remote."""
+"""The repository: its revisions, the files that git tracks at each, and the objects of DVC's cache and remote.
+
+Nothing is checked out and no link is followed: what a revision holds was written by others.
+"""
 
 import hashlib
+import json
 import subprocess
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 from dvc.exceptions import DvcException
-from dvc.repo import Repo
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from reseed.base.errors import ReseedError
+from reseed.base.files import new_file
 
-_LOCK: Final = "dvc.lock"
 _EXPERIMENTS: Final = "refs/exps"
 # What DVC keeps below refs/exps for itself: the queue, stashes, the experiment that runs.
 _INTERNAL: Final = {"exec", "stash", "queue", "celery", "temp", "apply"}
+_LINK_MODE: Final = "120000"
+_FILE_MODE: Final = "100"
+# Of one file that git tracks, and of all small ones together, which are read at once.
+FILE_BYTES: Final = 256 << 20
+_SMALL_BYTES: Final = 1 << 20
+_ALL_SMALL_BYTES: Final = 512 << 20
+_OBJECT_BYTES: Final = 16 << 30
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,21 @@ class Revision:
 
 # The files as they lie there, committed or not.
 HERE: Final = Revision("workspace", "")
+
+
+@dataclass(frozen=True)
+class Tracked:
+    """A path that git tracks at a revision.
+
+    Args:
+        kind: `file`, `link`, or `other` for a submodule.
+        length_bytes: Of its content.
+        blob: Its object in git; empty in the workspace.
+    """
+
+    kind: str
+    length_bytes: int
+    blob: str
 
 
 class Repository:
@@ -84,18 +108,43 @@ class Repository:
             )
         return Revision(name, experiments.pop())
 
-    def read(self, revision: Revision, path: str) -> bytes:
-        """Return the content of a file at a revision.
+    def tracked(self, revision: Revision) -> dict[str, Tracked]:
+        """Return every path that git tracks at a revision; of the workspace also those that git would add."""
+        if not revision.commit:
+            listed = self._git("ls-files", "--cached", "--others", "--exclude-standard", "-z")
+            return {path: found for path in _names(listed) if (found := _lying_here(self.root / path)) is not None}
+        entries = {}
+        for entry in _names(self._git("ls-tree", "-r", "-z", "--long", "--full-tree", revision.commit)):
+            about, path = entry.split("\t", 1)
+            mode, _, blob, length = about.split()
+            kind = "file" if mode.startswith(_FILE_MODE) else "link" if mode == _LINK_MODE else "other"
+            entries[path] = Tracked(kind, int(length) if length.isdigit() else 0, blob)
+        return entries
 
-        Args:
-            revision: Of this repository.
-            path: POSIX path below the root: a file that git tracks or an output of a stage.
+    def small_files(self, tracked: dict[str, Tracked]) -> dict[str, bytes]:
+        """Return the content of every tracked file of at most a megabyte, read in one go; links are none.
 
         Raises:
-            ReseedError: If the revision has no such file, or DVC has its object neither in the cache nor in the remote.
+            ReseedError: If they are too large together, or git lacks one.
         """
-        content = self._tracked(revision, path)
-        return self._object(revision, path) if content is None else content
+        small = {path: e for path, e in tracked.items() if e.kind == "file" and e.length_bytes <= _SMALL_BYTES}
+        total = sum(entry.length_bytes for entry in small.values())
+        if total > _ALL_SMALL_BYTES:
+            raise ReseedError(f"{len(small)} small files of {total:,} bytes together; {_ALL_SMALL_BYTES:,} are read")
+        here = {path: (self.root / path).read_bytes() for path, entry in small.items() if not entry.blob}
+        return here | self._blobs({path: entry.blob for path, entry in small.items() if entry.blob})
+
+    def content(self, path: str, entry: Tracked) -> bytes:
+        """Return the content of one tracked file.
+
+        Raises:
+            ReseedError: If it is a link or a submodule, or too large.
+        """
+        if entry.kind != "file":
+            raise ReseedError(f"{path} is a {'link' if entry.kind == 'link' else 'submodule'} in git, and not followed")
+        if entry.length_bytes > FILE_BYTES:
+            raise ReseedError(f"{path}: {entry.length_bytes:,} bytes in git; at most {FILE_BYTES:,} are read")
+        return self._git("cat-file", "blob", entry.blob) if entry.blob else (self.root / path).read_bytes()
 
     def changed_files(
         self, first: Revision, second: Revision, new_below: tuple[str, ...]
@@ -108,11 +157,11 @@ class Repository:
             new_below: How the path of a file starts that counts though git does not track it yet.
         """
         commits = [revision.commit for revision in (first, second) if revision.commit]
-        raw = self._git("diff", "--numstat", "--no-renames", "-z", *commits, "--") or b""
+        raw = self._git("diff", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", "-z", *commits, "--")
         entries = (entry.split("\t", 2) for entry in _names(raw))
         changed = [(path, _lines(added), _lines(removed)) for added, removed, path in entries]
         if not second.commit:
-            new = _names(self._git("ls-files", "--others", "--exclude-standard", "-z") or b"")
+            new = _names(self._git("ls-files", "--others", "--exclude-standard", "-z"))
             changed += [
                 (path, _count_lines(self.root / path), 0)
                 for path in new
@@ -122,78 +171,76 @@ class Repository:
 
     def committed_at(self, commit: str) -> str:
         """Return when a commit was made, ISO 8601 with the offset of its maker."""
-        return (self._git("show", "--no-patch", "--format=%cI", commit) or b"").decode().strip()
+        return str(self._git("show", "--no-patch", "--format=%cI", commit).decode().strip())
 
     def cached(self, digest: str) -> Path:
         """Return where DVC's cache keeps the object of a md5, whether or not it is there."""
-        return Path(self._dvc.cache.local.oid_to_path(digest))
+        return self._cache / "files" / "md5" / digest[:2] / digest[2:]
 
-    def from_remote(self, digest: str) -> bytes:
-        """Return an object of the default remote, not compared with its digest.
+    def fetched(self, digest: str, what: str) -> bytes:
+        """Return an object of the default remote, compared with its digest.
+
+        Args:
+            digest: Its md5, with `.dir` for the list of a folder.
+            what: What it is, for messages.
 
         Raises:
-            DvcException: If no remote is set up.
-            OSError: If it cannot be read.
+            MissingError: If no remote is set up, or the remote has no such object.
+            ReseedError: If it is damaged.
         """
-        remote = self._dvc.cloud.get_remote_odb(hash_name="md5")
-        return bytes(remote.fs.cat_file(remote.oid_to_path(digest)))
-
-    def _object(self, revision: Revision, path: str) -> bytes:
-        digest = self._outputs(revision).get(path)
-        if digest is None:
-            raise ReseedError(
-                f"{revision} has no {path}: neither git nor its {_LOCK} knows it; run `dvc repro` there and commit "
-                f"{_LOCK}"
-            )
-        cache = self._dvc.cache.local
-        cached = Path(cache.oid_to_path(digest))
-        if cached.is_file():
-            content = cached.read_bytes()
-            where = str(cached)
-        else:
-            content, where = self._from_remote(revision, path, digest)
-        if hashlib.md5(content, usedforsecurity=False).hexdigest() != digest:
-            raise ReseedError(
-                f"{where}: damaged, it is not the {path} (md5 {digest}) of {revision}; remove it and fetch"
-            )
-        return content
-
-    def _from_remote(self, revision: Revision, path: str, digest: str) -> tuple[bytes, str]:
-        missing = f"{path} of {revision} (md5 {digest}) is not in the DVC cache"
-        remedy = "run `dvc push` where it was made and try again, or make it anew: check the revision out, `dvc repro`"
         try:
             remote = self._dvc.cloud.get_remote_odb(hash_name="md5")
         except DvcException as error:
-            raise ReseedError(f"{missing}, and no remote is set up to fetch it from; {remedy}") from error
+            raise MissingError(f"{what} is not in the DVC cache, and no remote is set up to fetch it from") from error
         where = remote.oid_to_path(digest)
         try:
-            return bytes(remote.fs.cat_file(where)), str(where)
+            if (remote.fs.size(where) or 0) > _OBJECT_BYTES:
+                raise ReseedError(f"{what}: more than {_OBJECT_BYTES:,} bytes in the remote; they are not fetched")
+            content = bytes(remote.fs.cat_file(where))
         except FileNotFoundError as error:
-            raise ReseedError(
-                f"{missing}, nor in the remote ({remote.fs.unstrip_protocol(where)}); {remedy}"
-            ) from error
+            place = remote.fs.unstrip_protocol(where)
+            raise MissingError(f"{what} is not in the DVC cache, nor in the remote ({place})") from error
         except (DvcException, OSError) as error:
-            raise ReseedError(f"{missing}, and the remote cannot be read: {error}") from error
+            raise MissingError(f"{what} is not in the DVC cache, and the remote cannot be read: {error}") from error
+        require_digest(content, digest, f"the remote's object of {what}")
+        return content
 
-    def _outputs(self, revision: Revision) -> dict[str, str]:
-        """Return the md5 of each output file in the lock file of a revision."""
-        text = self._tracked(revision, _LOCK)
-        if text is None:
-            return {}
-        try:
-            stages: dict[str, Any] = YAML(typ="safe", pure=True).load(text.decode("utf-8")).get("stages") or {}
-        except (YAMLError, UnicodeDecodeError, AttributeError) as error:
-            raise ReseedError(f"{_LOCK} of {revision}: not readable ({' '.join(str(error).split())})") from error
-        return {out["path"]: out["md5"] for stage in stages.values() for out in stage.get("outs") or [] if "md5" in out}
+    def keep(self, digest: str, content: bytes) -> None:
+        """Put a fetched object into the cache."""
+        cached = self.cached(digest)
+        with new_file(cached) as part:
+            part.write_bytes(content)
+        cached.chmod(0o444)  # as DVC protects its objects
 
-    def _tracked(self, revision: Revision, path: str) -> bytes | None:
-        """Return a file that git tracks at a revision, any file of the workspace; None if there is none."""
-        if revision.commit:
-            return self._git("cat-file", "blob", f"{revision.commit}:{path}", may_fail=True)
-        return (self.root / path).read_bytes() if (self.root / path).is_file() else None
+    @cached_property
+    def _cache(self) -> Path:
+        """The cache that the auditor's own configuration names; that of a revision is never read."""
+        from dvc.config import Config  # noqa: PLC0415  a third of a second that few commands need
+
+        named = Config(str(self.root / ".dvc"), validate=False).get("cache", {}).get("dir")
+        return Path(self.root / ".dvc", named or "cache")
+
+    @cached_property
+    def _dvc(self) -> Any:
+        from dvc.repo import Repo  # noqa: PLC0415  a second that only fetching needs
+
+        return Repo(str(self.root))
+
+    def _blobs(self, blob_of: dict[str, str]) -> dict[str, bytes]:
+        answer = self._git("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in blob_of.values()).encode())
+        found, at = {}, 0
+        for path in blob_of:
+            end = answer.index(b"\n", at)
+            head = answer[at:end].split()
+            if head[1] != b"blob":
+                raise ReseedError(f"git lacks the content of {path}; fetch the whole commit")
+            at = end + 1 + int(head[2])
+            found[path] = answer[end + 1 : at]
+            at += 1
+        return found
 
     def _experiments(self) -> list[tuple[str, str]]:
-        listed = self._git("for-each-ref", "--format=%(refname) %(objectname)", _EXPERIMENTS) or b""
+        listed = self._git("for-each-ref", "--format=%(refname) %(objectname)", _EXPERIMENTS)
         rows = [line.rsplit(" ", 1) for line in listed.decode().splitlines()]
         return [
             (reference.split("/")[-1], commit)
@@ -201,20 +248,50 @@ class Repository:
             if reference.removeprefix(f"{_EXPERIMENTS}/").split("/")[0] not in _INTERNAL
         ]
 
-    def _git(self, *arguments: str, may_fail: bool = False) -> bytes | None:
-        done = subprocess.run(["git", *arguments], cwd=self.root, capture_output=True, check=False)
+    def _git(self, *arguments: str, may_fail: bool = False, stdin: bytes = b"") -> Any:
+        done = subprocess.run(["git", *arguments], cwd=self.root, input=stdin, capture_output=True, check=False)
         if done.returncode == 0:
             return done.stdout
         if may_fail:
             return None
         raise ReseedError(f"git {arguments[0]} failed: {done.stderr.decode(errors='replace').strip()}")
 
-    @cached_property
-    def _dvc(self) -> Repo:
-        return Repo(str(self.root))
+
+class MissingError(ReseedError):
+    """An object is neither in the cache nor, where that may be asked, in the remote."""
 
 
-def _names(raw: bytes) -> list[str]:
+def require_digest(content: bytes, digest: str, what: str) -> None:
+    """Check that an object hashes to its name.
+
+    Raises:
+        ReseedError: If it does not.
+    """
+    found = md5_of(content)
+    if found != digest.removesuffix(".dir"):
+        raise ReseedError(f"{what} is damaged: it does not hash to its name {digest}; remove it and fetch")
+
+
+def md5_of(content: bytes) -> str:
+    """Return the md5 of a content as DVC computes it, 32 hex digits."""
+    return hashlib.md5(content, usedforsecurity=False).hexdigest()
+
+
+def folder_digest(members: Mapping[str, str]) -> str:
+    """Return the md5 that DVC gives a folder, from the md5 of each file by its path in it."""
+    rows = [{"md5": members[name], "relpath": name} for name in sorted(members)]
+    return f"{md5_of(json.dumps(rows, sort_keys=True).encode())}.dir"
+
+
+def _lying_here(path: Path) -> Tracked | None:
+    if path.is_symlink():
+        return Tracked("link", 0, "")
+    if path.is_file():
+        return Tracked("file", path.stat().st_size, "")
+    return Tracked("other", 0, "") if path.exists() else None
+
+
+def _names(raw: bytes) -> Iterable[str]:
     return [name for name in raw.decode("utf-8", "surrogateescape").split("\0") if name]
 
 

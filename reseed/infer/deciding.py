@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from reseed.base.classes import CLASS_INDEX, CLASSES, CORAL, DEPLOY, NO_DEPLOY
 from reseed.base.errors import ImageError
 from reseed.base.grid import tile_boxes
-from reseed.base.probabilities import predicted_classes
+from reseed.base.probabilities import predicted_classes, softmax
 from reseed.engines.engine import Engine
 from reseed.infer.frame_list import Frame
 from reseed.infer.geotags import Exif, read_exif_of
@@ -95,7 +95,7 @@ def decide(frame: Frame, rule: Rule) -> Decided | Unusable:
     began = time.perf_counter()
     try:
         patches = _load(frame, rule)
-        probabilities = rule.engine.classify(patches.images)
+        probabilities = softmax(rule.engine.logits(patches.images))
         predicted = predicted_classes(probabilities)
         deploy_count = int((predicted == CLASS_INDEX[DEPLOY]).sum())
         deploys = bool(decisions(np.array([deploy_count]), np.array([len(predicted)]), rule.alpha)[0])

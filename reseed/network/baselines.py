@@ -15,7 +15,7 @@ from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.base.classes import CLASS_INDEX, CLASSES, DECISIONS, DEPLOY, NO_DEPLOY
 from reseed.base.errors import ReseedError, TableError
 from reseed.base.probabilities import predicted_classes, softmax
-from reseed.network.infer import predict_logits
+from reseed.network.model import network_logits
 from reseed.network.patch_set import PatchSet
 from reseed.network.runtime import reproducible
 from reseed.network.training import fit
@@ -153,7 +153,7 @@ def image_answers(
     result = fit(frames.images, gold, train, val, params, start, needed=tuple(CLASS_INDEX[name] for name in DECISIONS))
     asked = np.flatnonzero(np.isin(splits, (VAL, TEST)))
     with reproducible(params.threads, params.seed, result.device):
-        logits = predict_logits(result.network, frames.images, params.batch_size, result.device, asked)
+        logits = network_logits(result.network, frames.images, params.batch_size, result.device, asked)
     deploys = predicted_classes(softmax(logits)) == CLASS_INDEX[DEPLOY]
     names = [frames.frame_ids[row] for row in asked]
     return _rows("whole_image", "frame", names, [DEPLOY if deploy else NO_DEPLOY for deploy in deploys])

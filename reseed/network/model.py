@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError
+from reseed.base.probabilities import logits_in_batches
 
 HEAD_WIDTH: Final = 512
 HEAD_DROPOUT: Final = 0.15
@@ -105,6 +108,32 @@ def to_unit(images: Tensor) -> Tensor:
         (N, 3, H, W) float32, 0 to 1, channels last in memory: a view of the channel axis, no copy.
     """
     return images.permute(0, 3, 1, 2).to(torch.float32).div_(255)
+
+
+def network_logits(
+    network: nn.Module,
+    images: npt.NDArray[np.uint8],
+    batch_size: int,
+    device: torch.device,
+    rows: npt.NDArray[np.int64] | None = None,
+) -> npt.NDArray[np.float64]:
+    """Run a network, which is put into evaluation mode; arguments and result as `logits_in_batches`.
+
+    Args:
+        network: On `device`; takes (N, 3, H, W) float, 0 to 1.
+        images: (N, H, W, 3) uint8, RGB.
+        batch_size: Patches at a time.
+        device: Where `network` is.
+        rows: (M,) positions in `images`; None for all.
+    """
+
+    def run(batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
+        with torch.inference_mode():
+            out: npt.NDArray[np.float64] = network(to_unit(torch.from_numpy(batch).to(device))).cpu().double().numpy()
+        return out
+
+    network.eval()
+    return logits_in_batches(run, images, batch_size, rows)
 
 
 def _torchvision_network(name: str) -> nn.Module:

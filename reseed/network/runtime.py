@@ -1,4 +1,4 @@
-"""Where and how the network runs: device, threads, and the same result every time."""
+"""Where and how the network runs: device, precision, threads, and the same result every time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +28,25 @@ def resolve_device(asked: str, key: str) -> torch.device:
             f"{key}: got {asked!r}, which this machine does not have; allowed here: auto, {', '.join(present)}"
         )
     return torch.device(asked)
+
+
+def training_precision(asked: str, device: torch.device) -> torch.autocast:
+    """Return the context in which a training batch runs forward: plain autocast, or nothing for float32.
+
+    Args:
+        asked: `auto` (bfloat16 on a GPU that computes in it, else float32), `float32` or `bfloat16`.
+        device: Where the network is trained.
+
+    Raises:
+        ParamsError: If bfloat16 is asked of anything but a GPU: processors are slower in it.
+    """
+    if asked == "bfloat16" and device.type != "cuda":
+        raise ParamsError(
+            f"train.precision: got 'bfloat16', which is for GPUs, but train.device is {device.type}; allowed here: "
+            "auto, float32"
+        )
+    gpu = device.type == "cuda" and bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return torch.autocast(device.type, torch.bfloat16, enabled=asked == "bfloat16" or (asked == "auto" and gpu))
 
 
 @contextmanager

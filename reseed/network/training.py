@@ -16,11 +16,9 @@ from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError, ReseedError
 from reseed.base.probabilities import predicted_classes, softmax
 from reseed.network.augment import Augmentation, augment, class_counts, draw_order, epoch_generator, split_batches
-from reseed.network.infer import predict_logits
 from reseed.network.losses import Loss, inverse_class_weights, make_loss
-from reseed.network.model import Converted, Network, to_unit
-from reseed.network.precision import computing_in, prepare_for, resolve_precision
-from reseed.network.runtime import reproducible, resolve_device
+from reseed.network.model import Converted, Network, network_logits, to_unit
+from reseed.network.runtime import reproducible, resolve_device, training_precision
 from reseed.params.train import TrainParams
 
 
@@ -116,18 +114,17 @@ def fit(
     train_counts, val_counts = class_counts(labels[train_rows]), class_counts(labels[val_rows])
     require_classes(train_counts, val_counts, needed)
     device = resolve_device(params.device, "train.device")
-    precision = resolve_precision(params.precision, device)
+    computing = training_precision(params.precision, device)
     with reproducible(params.threads, params.seed, device):
         network = Network(params.backbone, params.bn_momentum)
         if start_state:
             network.backbone.load_state_dict(start_state)
         network.to(device)
-        prepare_for(precision, network, device)
         weights = np.ones(len(CLASSES))
         if params.class_weights == "inverse":
             weights[list(needed)] = inverse_class_weights(train_counts[list(needed)])
         loss = make_loss(params.loss, params.gamma, torch.from_numpy(weights))
-        history, state = _run_epochs(network, images, labels, (train_rows, val_rows), loss, params, precision, device)
+        history, state = _run_epochs(network, images, labels, (train_rows, val_rows), loss, params, computing, device)
         network.load_state_dict(state)
     network.eval()
     best = max(history, key=lambda score: score.val_macro_f1)  # the first of equals
@@ -170,7 +167,7 @@ def _run_epochs(
     rows: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
     loss: Loss,
     params: TrainParams,
-    precision: str,
+    computing: torch.autocast,
     device: torch.device,
 ) -> tuple[list[EpochScore], dict[str, Tensor]]:
     train_rows, val_rows = rows
@@ -193,7 +190,7 @@ def _run_epochs(
         for epoch in bar:
             lr = float(optimiser.param_groups[0]["lr"])
             batches = _batches(images, labels, train_rows, params, epoch, device)
-            train_loss = _train_epoch(network, batches, loss, optimiser, epoch, computing_in(precision, device))
+            train_loss = _train_epoch(network, batches, loss, optimiser, epoch, computing)
             val_loss, val_macro_f1, val_accuracy = validate(network, images, labels, val_rows, loss, params, device)
             history.append(EpochScore(epoch, lr, train_loss, val_loss, val_macro_f1, val_accuracy))
             bar.set_postfix(val_macro_f1=f"{100 * val_macro_f1:.1f} %")
@@ -253,7 +250,7 @@ def validate(
     Returns:
         Loss, macro F1 and accuracy, the latter two 0 to 1.
     """
-    logits = predict_logits(network, images, params.batch_size, device, rows)
+    logits = network_logits(network, images, params.batch_size, device, rows)
     predicted, gold = predicted_classes(softmax(logits)), labels[rows]
     value = float(loss(torch.from_numpy(logits), torch.from_numpy(gold)))
     return value, macro_f1(predicted, gold), accuracy(predicted, gold)

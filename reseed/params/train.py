@@ -50,7 +50,7 @@ class TrainParams(PretrainedParams):
     bn_momentum: float = Field(gt=0, le=1, description="share of each batch in the running statistics, above 0 to 1")
     threads: int = Field(ge=1, le=256, description="CPU threads, 1 to 256; the model's bytes depend on it")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
-        description="auto: bfloat16 where the device has matrix units for it, else float32"
+        description="auto: bfloat16 on a GPU that computes in it, else float32"
     )
     device: Literal["auto", "cpu", "cuda", "mps"] = Field(description="auto: cuda, else mps, else cpu")
     seed: int = Field(ge=0, lt=2**32, description="0 to 2**32 - 1")

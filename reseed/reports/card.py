@@ -8,7 +8,7 @@ from typing import Any
 from reseed.artifacts.raw import SYNTHETIC_NOTICE, WEAK_NOTICE
 from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.base.classes import CLASSES, DEPLOY
-from reseed.history.record import Record
+from reseed.history.run import Run
 from reseed.reports.page import interval_text, render
 from reseed.score.decisions import AUTO
 from reseed.score.percent import NOT_AVAILABLE
@@ -26,7 +26,7 @@ class Card:
         missing: Why it cannot; empty if it can.
     """
 
-    record: Record
+    record: Run
     model: Mapping[str, Any]
     statement: Mapping[str, Any]
     missing: str
@@ -89,7 +89,7 @@ def card_page(card: Card) -> str:
     )
 
 
-def _score(record: Record, task: str, key: str, label: str) -> dict[str, Any]:
+def _score(record: Run, task: str, key: str, label: str) -> dict[str, Any]:
     found = record.details[task][TEST].get("intervals")
     interval = found.get(key) if isinstance(found, dict) else None
     return {

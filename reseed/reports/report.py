@@ -16,7 +16,7 @@ from reseed.base.files import write_bytes
 from reseed.compare.pull_request import flipped_figure
 from reseed.figures.change import Step, change_figure
 from reseed.figures.style import marked, png_bytes
-from reseed.history.snapshot import Snapshot
+from reseed.history.run import Run
 from reseed.reports.page import MOST_ITEMS, Markdown, code, percent, points, render
 from reseed.score.bootstrap import Interval
 from reseed.score.decisions import RATIO
@@ -171,7 +171,7 @@ def _check(check: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": check["check"], "sign": _SIGN[check["status"]], "lines": lines[:MOST_ITEMS]}
 
 
-def draw(report: Mapping[str, Any], state: Snapshot, folder: Path, beside: Path) -> dict[str, str]:
+def draw(report: Mapping[str, Any], state: Run, folder: Path, beside: Path) -> dict[str, str]:
     """Write the pictures of a report.
 
     Args:
@@ -216,7 +216,7 @@ def _scores_figure(report: Mapping[str, Any]) -> Figure:
     return change_figure(steps, title, subtitle, synthetic=report["synthetic"])
 
 
-def _flips_figure(report: Mapping[str, Any], state: Snapshot) -> Figure:
+def _flips_figure(report: Mapping[str, Any], state: Run) -> Figure:
     rows: dict[str, list[str]] = {}
     for flip in _flips(report):
         rows.setdefault(f"{_HAPPENED[flip['better']]}\n→ {flip['head']}", []).append(flip["frame_id"])

@@ -1,4 +1,4 @@
-"""Forgeries, each in a throw-away clone: the audit names the rung that catches it; an honest run passes."""
+"""Forgeries, each in a throw-away clone: the audit names the check that catches it; an honest run passes."""
 
 import hashlib
 import json
@@ -16,8 +16,8 @@ from tests.pipeline.clone import Clone
 pytestmark = pytest.mark.slow
 
 PATCHES, FRAMES, METRICS = "data/predictions/patches.csv", "data/predictions/frames.csv", "metrics/metrics.json"
-RUNGS = ("claim", "chain", "objects", "recompute", "re-derive", "leakage")
-# Rungs that start stages take seconds; a test that is about another rung leaves them out.
+CHECKS = ("claim", "code", "chain", "objects", "recompute", "re-derive", "leakage")
+# Checks that start stages take seconds; a test that is about another check leaves them out.
 FAST = ("--skip", "recompute", "--skip", "re-derive")
 
 SWAP_THE_MODEL = """
@@ -34,15 +34,15 @@ card.write_text(json.dumps(said, indent=2) + "\\n")
 
 
 def audit(clone: Clone, *arguments: str) -> tuple[int, dict[str, str], Any]:
-    """Return exit code, status of each rung, and the whole report."""
+    """Return exit code, status of each check, and the whole report."""
     code = "import sys; from reseed.cli.main import main; print('\\n' + str(main(sys.argv[1:])))"
     report, _, exit_code = clone.run(sys.executable, "-c", code, "audit", "--json", *arguments).strip().rpartition("\n")
     found = json.loads(report)
-    return int(exit_code), {rung["rung"]: rung["status"] for rung in found["rungs"]}, found
+    return int(exit_code), {check["check"]: check["status"] for check in found["checks"]}, found
 
 
-def said(report: Any, rung: str) -> str:
-    entry = next(entry for entry in report["rungs"] if entry["rung"] == rung)
+def told(report: Any, check: str) -> str:
+    entry = next(entry for entry in report["checks"] if entry["check"] == check)
     return "\n".join([entry["reason"], *entry["findings"]])
 
 
@@ -70,12 +70,13 @@ def forge(clone: Clone) -> None:
     assert "up to date" in clone.dvc("status"), "DVC itself sees the forgery"
 
 
-def test_an_honest_run_passes_every_rung(finished: Clone, tmp_path: Path) -> None:
+def test_an_honest_run_passes_every_check(finished: Clone, tmp_path: Path) -> None:
     score = finished.json(METRICS)["patch"]["macro_f1"]
     out, crate, in_toto = str(tmp_path / "files.csv"), tmp_path / "crate", tmp_path / "in-toto.json"
     exports = ("--files", out, "--crate", str(crate), "--statement", str(in_toto))
-    exit_code, rungs, report = audit(finished, "HEAD", "--claim", f"patch.macro_f1={score:.1f}", *exports)
-    assert (exit_code, rungs) == (0, dict.fromkeys(RUNGS, PASS) | {"rerun": NOT_CHECKED}), report["rungs"]
+    exit_code, checks, report = audit(finished, "HEAD", "--claim", f"patch.macro_f1={score:.1f}", *exports)
+    assert (exit_code, checks) == (0, dict.fromkeys(CHECKS, PASS) | {"rerun": NOT_CHECKED}), report["checks"]
+    assert (report["passed"], report["verdict"]) == (False, "VERIFIED EXCEPT rerun (left out)")
     splits = pd.read_csv(finished.root / "data/catalog/splits.csv")
     frames = pd.read_csv(finished.root / "data/catalog/frames.csv")
     files = pd.read_csv(out)
@@ -130,35 +131,35 @@ def test_what_one_frame_did_to_the_score(finished: Clone) -> None:
 
 
 def test_the_workspace_and_a_fresh_clone_pass_too(clone: Clone, tmp_path: Path) -> None:
-    exit_code, rungs, report = audit(clone, *FAST)
-    assert (exit_code, report["commit"], rungs["chain"], rungs["objects"]) == (0, "", PASS, PASS)
+    exit_code, checks, report = audit(clone, *FAST)
+    assert (exit_code, report["commit"], checks["chain"], checks["objects"]) == (0, "", PASS, PASS)
     clone.dvc("remote", "add", "--default", "storage", str(tmp_path / "storage"))
     clone.commit("Add a remote")
     clone.dvc("push")
     fresh = clone.clone(tmp_path / "fresh")
     assert audit(fresh, "HEAD", *FAST)[1]["objects"] == NOT_CHECKED
     fresh.dvc("pull")
-    exit_code, rungs, report = audit(fresh, "HEAD", "--skip", "re-derive")
+    exit_code, checks, report = audit(fresh, "HEAD", "--skip", "re-derive")
     assert exit_code == 0
-    assert {rungs[name] for name in RUNGS if name != "re-derive"} == {PASS}, report["rungs"]
+    assert {checks[name] for name in CHECKS if name != "re-derive"} == {PASS}, report["checks"]
     fetching = clone.clone(tmp_path / "fetching")
     digest = object_of(clone, PATCHES)
     kept = tmp_path / "storage/files/md5" / digest.parent.name / digest.name
     kept.chmod(0o644)
     kept.write_text("damaged")
-    exit_code, rungs, report = audit(fetching, "HEAD", "--fetch", *FAST)
-    assert (exit_code, rungs["objects"]) == (1, FAIL)
-    assert "does not hash to its name" in said(report, "objects")
+    exit_code, checks, report = audit(fetching, "HEAD", "--fetch", *FAST)
+    assert (exit_code, checks["objects"]) == (1, FAIL)
+    assert "does not hash to its name" in told(report, "objects")
     kept.write_bytes(digest.read_bytes())
     assert audit(fetching, "HEAD", "--fetch", *FAST)[1]["objects"] == PASS
 
 
 def test_an_experiment_that_was_never_applied_passes(clone: Clone) -> None:
     clone.dvc("exp", "run", "--temp", "--name", "by-hand", "-S", "aggregate.alpha=0.9")
-    exit_code, rungs, report = audit(clone, "by-hand", "--skip", "re-derive", "--claim", "frame.alpha=0.9")
+    exit_code, checks, report = audit(clone, "by-hand", "--skip", "re-derive", "--claim", "frame.alpha=0.9")
     assert exit_code == 0
-    assert {rungs[name] for name in RUNGS if name != "re-derive"} == {PASS}, report["rungs"]
-    assert "alpha 0.9 was set by hand" in json.dumps(report["rungs"])
+    assert {checks[name] for name in CHECKS if name != "re-derive"} == {PASS}, report["checks"]
+    assert "alpha 0.9 was set by hand" in json.dumps(report["checks"])
 
 
 def test_no_such_revision(finished: Clone) -> None:
@@ -169,10 +170,10 @@ def test_1_edited_score(clone: Clone) -> None:
     score = clone.json(METRICS)["patch"]["macro_f1"]
     clone.edit(METRICS, f'"macro_f1": {score}', '"macro_f1": 99.1')
     forge(clone)
-    exit_code, rungs, report = audit(clone, "HEAD", "--skip", "re-derive")
-    assert (exit_code, rungs["claim"], rungs["chain"]) == (1, PASS, PASS)
-    assert rungs["recompute"] == FAIL
-    assert METRICS in said(report, "recompute")
+    exit_code, checks, report = audit(clone, "HEAD", "--skip", "re-derive")
+    assert (exit_code, checks["claim"], checks["chain"]) == (1, PASS, PASS)
+    assert checks["recompute"] == FAIL
+    assert METRICS in told(report, "recompute")
 
 
 def test_2_edited_predictions_with_a_score_that_fits(clone: Clone) -> None:
@@ -185,10 +186,10 @@ def test_2_edited_predictions_with_a_score_that_fits(clone: Clone) -> None:
         clone.run(sys.executable, "-m", f"stages.{stage}")
     assert clone.json(METRICS)["patch"]["macro_f1"] == 100.0
     forge(clone)
-    exit_code, rungs, report = audit(clone, "HEAD")
-    assert (exit_code, rungs["chain"], rungs["recompute"], rungs["leakage"]) == (1, PASS, PASS, PASS)
-    assert rungs["re-derive"] == FAIL
-    assert PATCHES in said(report, "re-derive")
+    exit_code, checks, report = audit(clone, "HEAD")
+    assert (exit_code, checks["chain"], checks["recompute"], checks["leakage"]) == (1, PASS, PASS, PASS)
+    assert checks["re-derive"] == FAIL
+    assert PATCHES in told(report, "re-derive")
 
 
 def test_3_a_relabelled_annotation(clone: Clone) -> None:
@@ -197,9 +198,9 @@ def test_3_a_relabelled_annotation(clone: Clone) -> None:
 
     change_table(clone, "data/catalog/annotations.csv", relabel)
     forge(clone)
-    _, rungs, report = audit(clone, "HEAD", "--skip", "recompute")
-    assert (rungs["chain"], rungs["re-derive"]) == (PASS, FAIL)
-    assert "data/catalog/annotations.csv: stage catalog" in said(report, "re-derive")
+    _, checks, report = audit(clone, "HEAD", "--skip", "recompute")
+    assert (checks["chain"], checks["re-derive"]) == (PASS, FAIL)
+    assert "data/catalog/annotations.csv: stage catalog" in told(report, "re-derive")
 
 
 def test_4_a_byte_of_a_raw_frame_in_the_cache(clone: Clone) -> None:
@@ -214,9 +215,9 @@ def test_4_a_byte_of_a_raw_frame_in_the_cache(clone: Clone) -> None:
     content[-100] ^= 1
     cached.unlink()
     cached.write_bytes(content)
-    exit_code, rungs, report = audit(clone, "HEAD", *FAST)
-    assert (exit_code, rungs["chain"], rungs["objects"]) == (1, PASS, FAIL)
-    assert frame.name in said(report, "objects")
+    exit_code, checks, report = audit(clone, "HEAD", *FAST)
+    assert (exit_code, checks["chain"], checks["objects"]) == (1, PASS, FAIL)
+    assert frame.name in told(report, "objects")
 
 
 def test_5_a_test_frame_in_train_under_another_name(clone: Clone) -> None:
@@ -233,45 +234,45 @@ def test_5_a_test_frame_in_train_under_another_name(clone: Clone) -> None:
     clone.set_params(train__epochs=1)
     clone.dvc("repro")
     clone.commit("Train on more")
-    exit_code, rungs, report = audit(clone, "HEAD", *FAST)
-    assert (exit_code, rungs["chain"], rungs["objects"]) == (1, PASS, PASS)
-    assert rungs["leakage"] == FAIL
-    assert victim in said(report, "leakage")
+    exit_code, checks, report = audit(clone, "HEAD", *FAST)
+    assert (exit_code, checks["chain"], checks["objects"]) == (1, PASS, PASS)
+    assert checks["leakage"] == FAIL
+    assert victim in told(report, "leakage")
 
 
 def test_6_parameters_edited_after_the_run(clone: Clone) -> None:
     clone.set_params(train__seed=7)
     clone.commit("Try another seed")
-    exit_code, rungs, report = audit(clone, "HEAD", *FAST, "--crate", "crate", "--statement", "statement.json")
-    assert (exit_code, rungs["chain"]) == (1, FAIL)
-    assert report["exported"] == ["nothing: rung chain failed, and only a run without failure is handed on"]
+    exit_code, checks, report = audit(clone, "HEAD", *FAST, "--crate", "crate", "--statement", "statement.json")
+    assert (exit_code, checks["chain"]) == (1, FAIL)
+    assert report["exported"] == ["nothing: check chain failed, and only a run without failure is handed on"]
     assert not (clone.root / "crate").exists()
     assert not (clone.root / "statement.json").exists()
-    assert "stage train used train.seed: 0, params.yaml has 7" in said(report, "chain")
+    assert "stage train used train.seed: 0, params.yaml has 7" in told(report, "chain")
 
 
 def test_7_library_code_edited_after_the_run(clone: Clone) -> None:
     clone.edit("reseed/score/alpha.py", "_TIE = 1e-12", "_TIE = 1e-2")
     clone.commit("Tidy")
-    exit_code, rungs, report = audit(clone, "HEAD", *FAST)
-    assert (exit_code, rungs["chain"]) == (1, FAIL)
-    assert "stage aggregate read reseed/score/alpha.py as" in said(report, "chain")
+    exit_code, checks, report = audit(clone, "HEAD", *FAST)
+    assert (exit_code, checks["chain"]) == (1, FAIL)
+    assert "stage aggregate read reseed/score/alpha.py as" in told(report, "chain")
 
 
 def test_8_an_import_that_is_not_in_deps(clone: Clone) -> None:
     clone.edit("reseed/score/alpha.py", "import numpy as np", "import numpy as np\nimport reseed.patches.light")
     forge(clone)
-    exit_code, rungs, report = audit(clone, "HEAD", *FAST)
-    assert (exit_code, rungs["chain"]) == (1, FAIL)
-    assert "stage aggregate imports reseed/patches/light.py, which is not among its deps" in said(report, "chain")
+    exit_code, checks, report = audit(clone, "HEAD", *FAST)
+    assert (exit_code, checks["chain"]) == (1, FAIL)
+    assert "stage aggregate imports reseed/patches/light.py, which is not among its deps" in told(report, "chain")
 
 
 def test_9_a_swapped_model(clone: Clone) -> None:
     clone.run(sys.executable, "-c", SWAP_THE_MODEL)
     forge(clone)
-    _, rungs, report = audit(clone, "HEAD", "--skip", "recompute")
-    assert (rungs["chain"], rungs["objects"], rungs["re-derive"]) == (PASS, PASS, FAIL)
-    assert PATCHES in said(report, "re-derive")
+    _, checks, report = audit(clone, "HEAD", "--skip", "recompute")
+    assert (checks["chain"], checks["objects"], checks["re-derive"]) == (PASS, PASS, FAIL)
+    assert PATCHES in told(report, "re-derive")
 
 
 def test_9_a_swapped_model_with_everything_after_it_made_to_fit(clone: Clone) -> None:
@@ -280,11 +281,11 @@ def test_9_a_swapped_model_with_everything_after_it_made_to_fit(clone: Clone) ->
     for stage in ("predict", "aggregate", "evaluate"):
         clone.run(sys.executable, "-m", f"stages.{stage}")
     forge(clone)
-    exit_code, rungs, report = audit(clone, "HEAD", "--rerun", "--skip", "recompute")
-    assert (rungs["chain"], rungs["objects"], rungs["re-derive"]) == (PASS, PASS, PASS)
-    assert (exit_code, rungs["rerun"]) == (1, FAIL)
-    assert "models/model.pt: made anew it is another file" in said(report, "rerun")
-    assert "data/patches" not in said(report, "rerun")
+    exit_code, checks, report = audit(clone, "HEAD", "--rerun", "--skip", "recompute")
+    assert (checks["chain"], checks["objects"], checks["re-derive"]) == (PASS, PASS, PASS)
+    assert (exit_code, checks["rerun"]) == (1, FAIL)
+    assert "models/model.pt: made anew it is another file" in told(report, "rerun")
+    assert "data/patches" not in told(report, "rerun")
 
 
 def test_10_a_digest_in_the_lock_file_edited_by_hand(clone: Clone) -> None:
@@ -294,17 +295,17 @@ def test_10_a_digest_in_the_lock_file_edited_by_hand(clone: Clone) -> None:
     before, after = lock.rsplit(name, 1)
     rewrite(clone, "dvc.lock", f"{before}{name[::-1]}{after}")
     clone.commit("Edit the lock file")
-    exit_code, rungs, report = audit(clone, "HEAD", *FAST)
-    assert (exit_code, rungs["chain"]) == (1, FAIL)
-    assert f"read {PATCHES} as {name[::-1]}, its producer made {name}" in said(report, "chain")
+    exit_code, checks, report = audit(clone, "HEAD", *FAST)
+    assert (exit_code, checks["chain"]) == (1, FAIL)
+    assert f"read {PATCHES} as {name[::-1]}, its producer made {name}" in told(report, "chain")
 
 
 def test_11_a_missing_object_is_not_checked(clone: Clone) -> None:
     object_of(clone, PATCHES).unlink()
-    exit_code, rungs, report = audit(clone, "HEAD", "--skip", "re-derive")
-    assert exit_code == 0
-    assert [rungs[name] for name in ("objects", "recompute", "leakage")] == [NOT_CHECKED] * 3
-    assert PATCHES in said(report, "objects")
+    exit_code, checks, report = audit(clone, "HEAD", "--skip", "re-derive")
+    assert exit_code == 3
+    assert [checks[name] for name in ("objects", "recompute", "leakage")] == [NOT_CHECKED] * 3
+    assert PATCHES in told(report, "objects")
 
 
 def test_12_an_auto_alpha_replaced(clone: Clone) -> None:
@@ -314,7 +315,7 @@ def test_12_an_auto_alpha_replaced(clone: Clone) -> None:
         clone.run(sys.executable, "-m", f"stages.{stage}")
     clone.set_params(aggregate__alpha="auto")
     forge(clone)
-    exit_code, rungs, report = audit(clone, "HEAD", "--skip", "re-derive")
-    assert (exit_code, rungs["chain"], rungs["objects"]) == (1, PASS, PASS)
-    assert (rungs["recompute"], rungs["leakage"]) == (FAIL, FAIL)
-    assert "aggregate.alpha is auto, 0.02 was used, but" in said(report, "leakage")
+    exit_code, checks, report = audit(clone, "HEAD", "--skip", "re-derive")
+    assert (exit_code, checks["chain"], checks["objects"]) == (1, PASS, PASS)
+    assert (checks["recompute"], checks["leakage"]) == (FAIL, FAIL)
+    assert "aggregate.alpha is auto, 0.02 was used, but" in told(report, "leakage")

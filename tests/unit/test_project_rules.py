@@ -41,7 +41,7 @@ def test_params_declared_are_params_read(stage: str) -> None:
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_is_thin_and_described(stage: str) -> None:
-    assert len((ROOT / f"stages/{stage}.py").read_text().splitlines()) <= 60
+    assert len((ROOT / f"stages/{stage}.py").read_text().splitlines()) <= 100
     assert STAGES[stage]["cmd"] == f"python -m stages.{stage}"
     assert STAGES[stage]["desc"]
     for kind in ("outs", "metrics"):

@@ -4,14 +4,13 @@ Specifications: in-toto/attestation `spec/v1`, slsa.dev `spec/v1.0/provenance`. 
 vouches for it signs it (`cosign attest-blob --statement`, `in-toto-sign`).
 """
 
-import json
 from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
 from typing import Any, Final
 
-from reseed.audit.chain import METRICS
+from reseed.audit.exports.files import RunFile, git_blob
 from reseed.base.errors import ReseedError
-from reseed.history.run_files import RunFile, git_blob
-from reseed.history.snapshot import LOCK, Snapshot, plain
+from reseed.history.run import LOCK, METRICS, Run
 
 STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE: Final = "https://slsa.dev/provenance/v1"
@@ -23,11 +22,11 @@ _MODEL: Final = "models/"
 _METRICS: Final = "metrics/"
 
 
-def provenance(snapshot: Snapshot, files: Mapping[str, RunFile], sources: list[dict[str, Any]]) -> dict[str, Any]:
+def provenance(run: Run, files: Mapping[str, RunFile], sources: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the statement, ready for JSON.
 
     Args:
-        snapshot: The run.
+        run: The run.
         files: What it read and wrote, see `run_files`.
         sources: Of the data statement.
 
@@ -35,20 +34,20 @@ def provenance(snapshot: Snapshot, files: Mapping[str, RunFile], sources: list[d
         ReseedError: If the model or a metrics file is not stored here: a subject needs its sha256.
     """
     synthetic = any(source["synthetic"] for source in sources)
-    card = _json(snapshot, "models/model.json")
+    card = run.mapping("models/model.json")
     return {
         "_type": STATEMENT_TYPE,
-        "subject": [_subject(snapshot, files[path], synthetic=synthetic) for path in _subjects(snapshot)],
+        "subject": [_subject(run, files[path], synthetic=synthetic) for path in _subjects(run)],
         "predicateType": PREDICATE_TYPE,
         "predicate": {
             "buildDefinition": {
                 "buildType": BUILD_TYPE,
-                "externalParameters": {"pipeline": "dvc.yaml", "params": plain(snapshot.yaml("params.yaml"))},
+                "externalParameters": {"pipeline": "dvc.yaml", "params": run.params},
                 "internalParameters": {key: card.get(key) for key in ("device", "versions")},
-                "resolvedDependencies": list(_dependencies(snapshot, files, sources)),
+                "resolvedDependencies": list(_dependencies(run, files, sources)),
             },
             "runDetails": {
-                "builder": {"id": BUILDER, "version": {"dvc": dvc_version(snapshot)}},
+                "builder": {"id": BUILDER, "version": {"dvc": dvc_version(run)}},
                 "metadata": {"invocationId": files[LOCK].sha256},
                 "byproducts": [_descriptor(files[LOCK])],
             },
@@ -56,43 +55,42 @@ def provenance(snapshot: Snapshot, files: Mapping[str, RunFile], sources: list[d
     }
 
 
-def dvc_version(snapshot: Snapshot) -> str:
+def dvc_version(run: Run) -> str:
     """Return the version of DVC that requirements.lock pins at this state; `unknown` without one."""
-    lock = snapshot.tree / "requirements.lock"
-    lines = lock.read_text(encoding="utf-8").splitlines() if lock.is_file() else []
+    lock = run.source("requirements.lock") if run.has("requirements.lock") else b""
+    lines = lock.decode("utf-8", "replace").splitlines()
     return next((line.removeprefix("dvc==") for line in lines if line.startswith("dvc==")), "unknown")
 
 
-def _subjects(snapshot: Snapshot) -> list[str]:
+def _subjects(run: Run) -> list[str]:
     """Return the paths of the scores and of the model, the headline first."""
-    found = sorted(path for path in snapshot.outputs if path.startswith((_METRICS, _MODEL)))
+    found = sorted(path for path in run.outputs if path.startswith((_METRICS, _MODEL)))
     return [METRICS, *(path for path in found if path != METRICS)]
 
 
-def _subject(snapshot: Snapshot, file: RunFile, *, synthetic: bool) -> dict[str, Any]:
+def _subject(run: Run, file: RunFile, *, synthetic: bool) -> dict[str, Any]:
     if not file.sha256:
         raise ReseedError(
-            f"{file.path} of {snapshot.name}: its object is not here, and a statement needs its sha256; `--fetch` or "
+            f"{file.path} of {run.name}: its object is not here, and a statement needs its sha256; `--fetch` or "
             "`dvc pull` gets it"
         )
     descriptor = _descriptor(file)
     return descriptor | {"annotations": {"synthetic": synthetic}} if file.path.startswith(_METRICS) else descriptor
 
 
-def _dependencies(
-    snapshot: Snapshot, files: Mapping[str, RunFile], sources: list[dict[str, Any]]
-) -> Iterator[dict[str, Any]]:
+def _dependencies(run: Run, files: Mapping[str, RunFile], sources: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the commit, each source, the weights that training started from, and every file that a stage read."""
-    if snapshot.commit:
-        yield {"name": "commit", "digest": {"gitCommit": snapshot.commit}}
+    if run.commit:
+        yield {"name": "commit", "digest": {"gitCommit": run.commit}}
     yield from map(_source, sources)
-    weights = _json(snapshot, "data/pretrained/weights.json")
+    weights = run.mapping("data/pretrained/weights.json")
     if weights.get("sha256"):
-        named = {key: weights.get(key) for key in ("backbone", "weights", "file")}
-        yield {"name": "pretrained weights", "digest": {"sha256": weights["sha256"]}, "annotations": named}
-    read = {str(dep["path"]) for stage in snapshot.lock.values() for dep in stage.get("deps") or []}
-    tracked = ((read | {"dvc.yaml", "params.yaml"}) & files.keys()) - snapshot.outputs.keys()
-    for path in sorted(tracked):
+        facts = {key: weights.get(key) for key in ("backbone", "weights", "file")}
+        yield {"name": "pretrained weights", "digest": {"sha256": weights["sha256"]}, "annotations": facts}
+    read = {str(dep["path"]) for stage in run.lock.values() for dep in stage.get("deps") or []}
+    inside = {path for path in files if path in run.tracked and read & set(map(str, PurePosixPath(path).parents))}
+    named = (read | inside | {"dvc.yaml", "params.yaml"}) & files.keys()
+    for path in sorted(path for path in named - run.outputs.keys() if not files[path].is_folder):
         content = files[path].content
         descriptor = _descriptor(files[path])
         if content is not None:
@@ -114,10 +112,3 @@ def _source(source: Mapping[str, Any]) -> dict[str, Any]:
 
 def _descriptor(file: RunFile) -> dict[str, Any]:
     return {"name": file.path, "digest": ({"sha256": file.sha256} if file.sha256 else {}) | {"md5": file.md5}}
-
-
-def _json(snapshot: Snapshot, path: str) -> dict[str, Any]:
-    stored = snapshot.stored(path)
-    if stored is None:
-        raise ReseedError(f"{path} of {snapshot.name}: its object is not here; `--fetch` or `dvc pull` gets it")
-    return dict(json.loads(stored.read_bytes()))

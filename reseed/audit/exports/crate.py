@@ -6,12 +6,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from reseed.audit.exports.crate_entities import ROOT, run_entities
-from reseed.audit.exports.crate_facts import PROFILES
-from reseed.audit.exports.crate_run import Entity, Run
+from reseed.audit.exports.entities import PROFILES, ROOT, CrateRun, Entity, run_entities
+from reseed.audit.exports.files import RunFile
+from reseed.audit.objects import digests
 from reseed.base.errors import ReseedError
 from reseed.base.files import new_folder
-from reseed.history.run_files import RunFile, digests
 
 # Of the profiles in version 0.5; the second brings `md5` and `sha256`.
 VERSION: Final = "1.1"
@@ -31,7 +30,7 @@ def require_crate_target(folder: Path) -> None:
         raise ReseedError(f"--crate {folder}: exists and is not an empty folder; name a new one")
 
 
-def write_crate(run: Run, folder: Path) -> int:
+def write_crate(run: CrateRun, folder: Path) -> int:
     """Write the crate to a new folder, read it back, compare every entity and file; return how many entities it has.
 
     Raises:

@@ -1,18 +1,17 @@
-"""A finished run of two stages, laid out as the audit lays one out: a tree of tracked files and a cache of objects."""
+"""A finished run of two stages: a repository with one commit, and the objects in its cache."""
 
 import hashlib
 import json
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
-from reseed.audit.checks import NOT_CHECKED, PASS, Rung
-from reseed.audit.exports.crate_run import Run
+from reseed.audit.checks import NOT_CHECKED, PASS, Check
+from reseed.audit.exports.entities import CrateRun
+from reseed.audit.exports.files import run_files
 from reseed.history.repository import Repository
-from reseed.history.run_files import run_files
-from reseed.history.snapshot import Snapshot
+from reseed.history.run import Run
+from tests.unit.audit.history import History
 
-COMMIT = "c0ffee" + "0" * 34
 SCORES = {"patch": {"macro_f1": 84.2, "macro_f1_low": "n/a", "n": 436}, "data": {"synthetic": True}}
 SOURCE: dict[str, Any] = {
     "name": "reef",
@@ -43,8 +42,9 @@ def md5(content: bytes) -> str:
     return hashlib.md5(content, usedforsecurity=False).hexdigest()
 
 
-def small_snapshot(root: Path) -> Snapshot:
-    tree, cache = root / "tree", root / "cache"
+def small_run(root: Path) -> Run:
+    """Return the run of tag v1 in a new repository below `root`."""
+    tree, cache = root / "repository", root / "repository/.dvc/cache/files/md5"
     code = {f"stages/{name}.py": f"# {name}\n".encode() for name in ("pull", "train")} | {
         "reseed/base/errors.py": b"# e\n"
     }
@@ -56,9 +56,9 @@ def small_snapshot(root: Path) -> Snapshot:
     for name, content in tracked.items():
         write(tree / name, content)
     for content in (*CACHED.values(), *FIGURES.values()):
-        write(cache / md5(content), content)
+        write(cache / md5(content)[:2] / md5(content)[2:], content)
     listing = json.dumps([{"md5": md5(content), "relpath": name} for name, content in FIGURES.items()]).encode()
-    write(cache / f"{md5(listing)}.dir", listing)
+    write(cache / md5(listing)[:2] / f"{md5(listing)[2:]}.dir", listing)
 
     def entry(name: str, content: bytes) -> dict[str, Any]:
         return {"path": name, "hash": "md5", "md5": md5(content), "size": len(content)}
@@ -90,15 +90,19 @@ def small_snapshot(root: Path) -> Snapshot:
         ("params.yaml", PARAMS),
     ):
         write(tree / name, json.dumps(value).encode())  # JSON is YAML too, and keeps the order: train before pull
-    repository = SimpleNamespace(cached=lambda digest: cache / digest)
-    return Snapshot(cast("Repository", repository), "v1", COMMIT, tree, fetch=False)
+    history = History(tree).start()
+    history.git("add", "-A")
+    history.git("commit", "--quiet", "-m", "Run")
+    history.git("tag", "v1")
+    repository = Repository(tree)
+    return Run(repository, repository.resolve("v1"))
 
 
-def small_run(root: Path) -> Run:
-    snapshot = small_snapshot(root)
-    rungs = {"claim": Rung(PASS, "it is"), "rerun": Rung(NOT_CHECKED, "not asked for")}
+def small_crate(root: Path) -> CrateRun:
+    run = small_run(root)
+    checks = {"claim": Check(PASS, "it is"), "rerun": Check(NOT_CHECKED, "not asked for")}
     date = "2026-01-02T03:04:05+00:00"
-    return Run(snapshot, COMMIT, "run of c0ffee0", date, run_files(snapshot), (SOURCE,), SCORES, rungs)
+    return CrateRun(run, run.commit, "run of v1", date, run_files(run, root / "files"), (SOURCE,), checks)
 
 
 def write(path: Path, content: bytes) -> None:

@@ -13,21 +13,21 @@ from in_toto_attestation.v1 import statement_pb2
 from in_toto_attestation.v1.statement import Statement
 
 from reseed.audit.exports.attestation import provenance
+from reseed.audit.exports.files import run_files
 from reseed.audit.statement import release_of
 from reseed.base.errors import ReseedError
-from reseed.history.run_files import run_files
-from reseed.history.snapshot import Snapshot
-from tests.unit.audit.small_run import CACHED, COMMIT, PARAMS, SOURCE, md5, small_snapshot
+from reseed.history.run import Run
+from tests.unit.audit.small_run import CACHED, PARAMS, SOURCE, md5, small_run
 
 
 @pytest.fixture
-def snapshot(tmp_path: Path) -> Snapshot:
-    return small_snapshot(tmp_path)
+def run(tmp_path: Path) -> Run:
+    return small_run(tmp_path)
 
 
 @pytest.fixture
-def stated(snapshot: Snapshot) -> dict[str, Any]:
-    return dict(json.loads(json.dumps(provenance(snapshot, run_files(snapshot), [SOURCE]))))
+def stated(run: Run, tmp_path: Path) -> dict[str, Any]:
+    return dict(json.loads(json.dumps(provenance(run, run_files(run, tmp_path / "files"), [SOURCE]))))
 
 
 def test_the_reference_implementation_reads_every_field(stated: dict[str, Any]) -> None:
@@ -54,7 +54,7 @@ def test_subjects_are_scores_and_model_with_the_sha256_of_the_real_objects(state
     assert subjects["metrics/metrics.json"]["annotations"] == {"synthetic": True}
 
 
-def test_dependencies_are_commit_sources_weights_and_code(snapshot: Snapshot, stated: dict[str, Any]) -> None:
+def test_dependencies_are_commit_sources_weights_and_code(run: Run, stated: dict[str, Any]) -> None:
     dependencies = {entry["name"]: entry for entry in stated["predicate"]["buildDefinition"]["resolvedDependencies"]}
     assert list(dependencies)[:3] == ["commit", "data/raw/reef", "pretrained weights"]
     assert set(dependencies) >= {
@@ -64,31 +64,33 @@ def test_dependencies_are_commit_sources_weights_and_code(snapshot: Snapshot, st
         "stages/pull.py",
         "stages/train.py",
     }
-    assert dependencies["commit"]["digest"] == {"gitCommit": COMMIT}
+    assert dependencies["commit"]["digest"] == {"gitCommit": run.commit}
     assert dependencies["pretrained weights"]["digest"] == {"sha256": "cd" * 32}
     reef = dependencies["data/raw/reef"]
     assert (reef["digest"], "uri" in reef, reef["annotations"]["path"]) == ({"dirHash": "ab" * 32}, False, "~/reef")
     assert reef["annotations"]["licence"] == "CC-BY-4.0"
     blob = subprocess.run(
-        ["git", "hash-object", str(snapshot.tree / "stages/train.py")], capture_output=True, text=True, check=True
+        ["git", "hash-object", str(run.repository.root / "stages/train.py")], capture_output=True, text=True, check=True
     )
     assert dependencies["stages/train.py"]["digest"]["gitBlob"] == blob.stdout.strip()
 
 
-def test_a_download_is_named_by_its_uri_and_file(snapshot: Snapshot) -> None:
+def test_a_download_is_named_by_its_uri_and_file(run: Run, tmp_path: Path) -> None:
     url = SOURCE | {"kind": "url", "uri": "https://example.org/reef.zip"}
-    found = provenance(snapshot, run_files(snapshot), [url])["predicate"]["buildDefinition"]["resolvedDependencies"][1]
+    found = provenance(run, run_files(run, tmp_path / "files"), [url])["predicate"]["buildDefinition"][
+        "resolvedDependencies"
+    ][1]
     assert (found["uri"], found["digest"]) == ("https://example.org/reef.zip", {"sha256": "ab" * 32})
 
 
-def test_a_subject_that_is_not_here_or_not_the_recorded_one(snapshot: Snapshot) -> None:
-    model = snapshot.repository.cached(md5(CACHED["models/model.pt"]))
+def test_a_subject_that_is_not_here_or_not_the_recorded_one(run: Run, tmp_path: Path) -> None:
+    model = run.repository.cached(md5(CACHED["models/model.pt"]))
     model.write_bytes(b"forged")
-    with pytest.raises(ReseedError, match=r"models/model\.pt of v1 is .*, dvc\.lock recorded"):
-        run_files(snapshot)
+    with pytest.raises(ReseedError, match=r"models/model\.pt of v1 .* is .*, dvc\.lock recorded"):
+        run_files(run, tmp_path / "files")
     model.unlink()
     with pytest.raises(ReseedError, match="a statement needs its sha256"):
-        provenance(snapshot, run_files(snapshot), [SOURCE])
+        provenance(run, run_files(run, tmp_path / "files"), [SOURCE])
 
 
 @pytest.mark.parametrize(

@@ -12,22 +12,20 @@ import pytest
 from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.audit.exports import crate as crate_module
 from reseed.audit.exports.crate import METADATA, check_crate, require_crate_target, write_crate
-from reseed.audit.exports.crate_entities import run_entities
-from reseed.audit.exports.crate_facts import PROFILES
-from reseed.audit.exports.crate_run import Run
+from reseed.audit.exports.entities import PROFILES, CrateRun, run_entities
 from reseed.base.errors import ReseedError
-from tests.unit.audit.small_run import CACHED, COMMIT, LOST, md5, small_run
+from tests.unit.audit.small_run import CACHED, LOST, md5, small_crate
 
 Graph = Mapping[str, dict[str, Any]]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    return small_run(tmp_path)
+def run(tmp_path: Path) -> CrateRun:
+    return small_crate(tmp_path)
 
 
 @pytest.fixture
-def folder(run: Run, tmp_path: Path) -> Path:
+def folder(run: CrateRun, tmp_path: Path) -> Path:
     write_crate(run, tmp_path / "crate")
     return tmp_path / "crate"
 
@@ -93,9 +91,9 @@ def test_no_reference_leads_nowhere(folder: Path) -> None:
                     assert value["@id"] in found or value["@id"] in outside, (entity["@id"], key, value)
 
 
-def test_every_recorded_file_has_its_digest_and_what_is_carried_is_it(run: Run, folder: Path) -> None:
+def test_every_recorded_file_has_its_digest_and_what_is_carried_is_it(run: CrateRun, folder: Path) -> None:
     found = graph(folder)
-    for stage in run.snapshot.lock.values():
+    for stage in run.run.lock.values():
         for entry in (*stage["deps"], *stage["outs"]):
             entity = found[run.ids[entry["path"]]]
             assert (entity["md5"], entity["contentSize"]) == (entry["md5"].removesuffix(".dir"), str(entry["size"]))
@@ -123,7 +121,7 @@ def test_imagery_is_described_and_not_carried(folder: Path) -> None:
     assert not [path for path in folder.rglob("*") if path.name in {"patches.npy", "mistakes.png", "raw"}]
 
 
-def test_parameters_sources_scores_and_the_audit(folder: Path) -> None:
+def test_parameters_sources_scores_and_the_audit(run: CrateRun, folder: Path) -> None:
     found = graph(folder)
     assert found["#value/train.lr"]["value"] == "0.002"
     kinds = {key: found[f"#parameter/{key}"]["additionalType"] for key in ("train.lr", "train.seed", "train.augment")}
@@ -139,7 +137,7 @@ def test_parameters_sources_scores_and_the_audit(folder: Path) -> None:
     assert found["#score/patch.macro_f1_low"]["value"] == "n/a"
     assert "#score/patch.macro_f1" in named(found["metrics/metrics.json"], "variableMeasured")
     assert [found[result]["value"] for result in named(found["#audit"], "result")] == ["PASS", "NOT CHECKED"]
-    assert found["dvc.yaml"]["version"] == COMMIT
+    assert found["dvc.yaml"]["version"] == run.code
     assert found["https://dvc.org/"]["softwareVersion"] == "3.67.1"
 
 
@@ -154,14 +152,14 @@ def test_it_is_marked_as_synthetic_and_names_nobody(folder: Path) -> None:
     assert not of_type(found, "Person")
 
 
-def test_two_crates_of_one_run_are_equal(run: Run, folder: Path, tmp_path: Path) -> None:
+def test_two_crates_of_one_run_are_equal(run: CrateRun, folder: Path, tmp_path: Path) -> None:
     write_crate(run, tmp_path / "again")
     files = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     assert files == sorted(p.relative_to(tmp_path / "again") for p in (tmp_path / "again").rglob("*") if p.is_file())
     assert all((folder / name).read_bytes() == (tmp_path / "again" / name).read_bytes() for name in files)
 
 
-def test_what_was_changed_in_a_crate_is_seen(run: Run, folder: Path) -> None:
+def test_what_was_changed_in_a_crate_is_seen(run: CrateRun, folder: Path) -> None:
     entities = run_entities(run)
     check_crate(folder, entities, run.carried)
     metadata = folder / METADATA
@@ -182,7 +180,7 @@ def test_what_was_changed_in_a_crate_is_seen(run: Run, folder: Path) -> None:
 
 
 def test_a_folder_with_something_in_it_is_refused_and_nothing_half_written_stays(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: CrateRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = tmp_path / "full"
     full.mkdir()

@@ -1,6 +1,5 @@
 """`python -m reseed card`, on revisions written by hand."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +7,8 @@ import pytest
 from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.base.files import write_text
 from reseed.cli.main import main
-from reseed.history.record import read_record
 from reseed.history.repository import HERE, Repository
+from reseed.history.run import Run
 from reseed.reports.card import Card, card_page
 from tests.unit.audit.history import History, every, reef
 from tests.unit.audit.results import commit_result
@@ -75,12 +74,13 @@ def test_it_says_what_a_patch_was_and_how_people_score(history: History, capsys:
     commit_result(history, reef())
     assert main(["card"]) == 0
     assert capsys.readouterr().err == "MODEL_CARD.md: the card of the workspace\n"
-    record = read_record(Repository(Path()), HERE)
+    record = Run(Repository(Path()), HERE).with_result()
     people = {task: [{"annotator": "B", "n": n, "human": {"macro_f1": score}}] for task, n, score in _SECOND}
+    record.details = record.details | {"human_ceiling": people}
     cut = {"patch_size_px": 800, "input_size_px": 256, "resize": "bicubic", "decode": "RGB"}
     text = card_page(
         Card(
-            replace(record, details=record.details | {"human_ceiling": people}),
+            record,
             {"geometry": cut},
             {
                 "notes": ["alpha is old"],

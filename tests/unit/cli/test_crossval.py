@@ -19,7 +19,7 @@ from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
 from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.base.classes import CLASSES
-from reseed.base.files import write_bytes
+from reseed.base.files import write_bytes, write_json
 from reseed.cli.main import main
 from reseed.compare import crossval
 from reseed.network.model import state_bytes
@@ -59,6 +59,8 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     PATCH_INDEX.write(PATCH_INDEX.frame(index), tmp_path / "data/patches/index.csv")
     PATCH_LABELS.write(PATCH_LABELS.frame(labels), tmp_path / "data/patches/labels.csv")
     np.save(tmp_path / "data/patches/patches.npy", draw_patches(GOLD, 32, seed=1))
+    geometry = {"patch_size_px": 8, "input_size_px": 32, "resize": "a rule", "decode": "another rule"}
+    write_json(tmp_path / "data/patches/geometry.json", geometry)
     write_bytes(tmp_path / "data/pretrained/weights.pt", state_bytes({}))
     monkeypatch.chdir(tmp_path)
     write_params()
@@ -95,13 +97,13 @@ def stubbed(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[set[
         best = type("Best", (), {"epoch": 3, "val_macro_f1": 0.5})
         return Stub(None, torch.device("cpu"), best)
 
-    def predict(_: object, images: object, batch: int, device: object, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        del images, batch, device
-        said = np.where(rows // per_site == 1, 0, GOLD[rows])
-        return np.eye(3)[said]
+    class Answers:
+        def logits(self, images: object, batch_size: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+            del images, batch_size
+            return 50 * np.eye(3)[np.where(rows // per_site == 1, 0, GOLD[rows])]
 
     monkeypatch.setattr(crossval, "fit", fit)
-    monkeypatch.setattr(crossval, "predict_probabilities", predict)
+    monkeypatch.setattr(crossval, "run_network", lambda *_: Answers())
     return seen
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from reseed.audit.checks import FAIL, PASS, Rung
+from reseed.audit.checks import FAIL, PASS, Check
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_text
 from reseed.compare.pull_request import pull_request
-from reseed.history.record import read_record
 from reseed.history.repository import HERE, Repository, Revision
+from reseed.history.run import Run
 from tests.unit.audit.history import History, every, reef
 from tests.unit.audit.results import commit_result, result_files
 
@@ -25,7 +25,7 @@ def history(tmp_path: Path) -> History:
 def report(history: History, base: str = "HEAD~1", head: str | None = "HEAD") -> Any:
     repository = Repository(history.root)
     proposed = HERE if head is None else repository.resolve(head)
-    rungs = {"claim": Rung(PASS, "fine")}
+    rungs = {"claim": Check(PASS, "fine")}
     return pull_request(repository, repository.resolve(base), proposed, rungs, 2000, 0)
 
 
@@ -41,7 +41,7 @@ def test_a_planted_improvement_stands_on_both_sides_of_every_table(history: Hist
     found = report(history)
     assert (found["same_test_set"], found["alone"], found["not_compared"], found["passed"]) == (True, "", "", True)
     patch, frame = row(found, "patch.macro_f1"), row(found, "frame.accuracy")
-    assert patch["base"] == read_record(Repository(history.root), Revision("x", "HEAD~1")).metrics["patch"]["macro_f1"]
+    assert patch["base"] == Run(Repository(history.root), Revision("x", "HEAD~1")).metrics["patch"]["macro_f1"]
     assert (patch["head"], patch["difference"]) == (100.0, round(100 - patch["base"], 4))
     assert patch["low"] > 0
     # 22 of 24 right
@@ -156,7 +156,7 @@ def test_a_failed_check_is_in_the_report(history: History) -> None:
     commit_result(history, reef())
     repository = Repository(history.root)
     base, head = repository.resolve("HEAD~1"), repository.resolve("HEAD")
-    found = pull_request(repository, base, head, {"chain": Rung(FAIL, "broken", ("broken", "too"))}, 2000, 0)
+    found = pull_request(repository, base, head, {"chain": Check(FAIL, "broken", ("broken", "too"))}, 2000, 0)
     assert found["passed"] is False
     assert found["checks"][0]["findings"] == ("broken", "too")
 
@@ -177,4 +177,4 @@ def test_a_result_of_another_form_is_named_by_its_revision(history: History, pat
     history.git("commit", "--quiet", "-am", "Break")
     repository = Repository(history.root)
     with pytest.raises(ReseedError, match=r"HEAD \([0-9a-f]{7}\)"):
-        read_record(repository, repository.resolve("HEAD"))
+        Run(repository, repository.resolve("HEAD")).with_result()

@@ -16,14 +16,11 @@ from reseed.base.errors import ModelError, ParamsError
 from reseed.base.grid import grid_of
 from reseed.base.probabilities import PROBABILITY_DECIMALS, softmax
 from reseed.engines.engine import Engine, choose_engine, open_engine
-from reseed.engines.export import export_folder
-from reseed.engines.facts import require_geometry
-from reseed.engines.model_folder import recorded_alpha
-from reseed.engines.onnx_engine import in_steps
-from reseed.engines.predictions import engine_logits
-from reseed.engines.torch_engine import TorchEngine
-from reseed.network.infer import predict_logits
-from reseed.network.model import Network
+from reseed.engines.export import export_network
+from reseed.engines.facts import recorded_alpha, require_geometry
+from reseed.engines.onnx_engine import step_patches
+from reseed.engines.torch_engine import TorchEngine, load_folder
+from reseed.network.model import Network, network_logits
 from reseed.network.pretrained import find_weights
 from reseed.patches.resize import grid_patches
 from reseed.survey.imagery import decode_rgb
@@ -45,7 +42,7 @@ def folder(network: Network, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def exported(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("boat") / "reef.onnx"
-    path.write_bytes(export_folder(folder))
+    path.write_bytes(export_network(*load_folder(folder)))
     return path
 
 
@@ -58,14 +55,13 @@ def engine(request: pytest.FixtureRequest, folder: Path, exported: Path) -> Engi
 
 
 def test_engines_agree_with_the_network(engine: Engine, network: Network) -> None:
-    expected = softmax(predict_logits(network, PATCHES, 64, torch.device("cpu")))
+    expected = softmax(network_logits(network, PATCHES, 64, torch.device("cpu")))
     assert len(set(expected.argmax(axis=1))) == 3, "a network that says one thing shows nothing"
-    found = engine.classify(PATCHES)
+    found = softmax(engine.logits(PATCHES))
     assert (found.dtype, found.shape) == (np.float64, (60, 3))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
     assert (found.argmax(axis=1) == expected.argmax(axis=1)).all()
     assert (np.round(found, 6) == found).all()
-    np.testing.assert_array_equal(softmax(engine.logits(PATCHES)), found)
 
 
 def test_engines_know_the_model(engine: Engine, folder: Path) -> None:
@@ -78,38 +74,30 @@ def test_engines_know_the_model(engine: Engine, folder: Path) -> None:
 
 
 def test_one_engine_serves_threads_at_the_same_time(engine: Engine) -> None:
-    expected = [engine.classify(PATCHES[i : i + 9]) for i in range(40)]
+    expected = [softmax(engine.logits(PATCHES[i : i + 9])) for i in range(40)]
     with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(lambda i: engine.classify(PATCHES[i : i + 9]), range(40)))
+        found = list(threads.map(lambda i: softmax(engine.logits(PATCHES[i : i + 9])), range(40)))
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
 def test_any_number_of_patches(engine: Engine) -> None:
     for n in (0, 1, 28, 60):
-        assert engine.classify(PATCHES[:n]).shape == (n, 3)
-    whole = engine_logits(engine, PATCHES, 60, 1)
-    np.testing.assert_allclose(engine_logits(engine, PATCHES, 7, 1), whole, atol=1e-4)
+        assert softmax(engine.logits(PATCHES[:n])).shape == (n, 3)
+    whole = engine.logits(PATCHES)
+    np.testing.assert_allclose(engine.logits(PATCHES, 7), whole, atol=1e-4)
+    chosen = np.array([59, 3, 3, 0])
+    np.testing.assert_allclose(engine.logits(PATCHES, 3, chosen), whole[chosen], atol=1e-4)
 
 
 def test_the_same_bytes_every_time(folder: Path) -> None:
-    assert export_folder(folder) == export_folder(folder)
+    assert export_network(*load_folder(folder)) == export_network(*load_folder(folder))
 
 
-def test_steps_keep_order_and_fit_the_cache() -> None:
-    seen = []
-
-    def run(chunk: np.ndarray) -> np.ndarray:
-        seen.append(len(chunk))
-        return chunk[:, 0, 0].astype(np.float32)
-
-    images = np.zeros((9, 256, 256, 3), np.uint8)
-    images[:, 0, 0, 0] = np.arange(9)
-    assert in_steps(images, run)[:, 0].tolist() == list(range(9))
-    assert seen == [4, 4, 1]  # 4 x 256 x 256 pixels at once
-    seen.clear()
-    in_steps(np.zeros((2, 1024, 1024, 3), np.uint8), run)
-    assert seen == [1, 1]
+def test_steps_fit_the_cache() -> None:
+    # 4 x 256 x 256 pixels at once.
+    shapes = ((9, 256, 256, 3), (2, 1024, 1024, 3), (9, 128, 128, 3))
+    assert [step_patches(np.empty(shape, np.uint8)) for shape in shapes] == [4, 1, 16]
 
 
 def test_as_many_decimals_as_the_tables() -> None:
@@ -163,7 +151,7 @@ def test_an_exported_file_runs_without_torch(exported: Path) -> None:
     code = (
         "import sys, numpy as np; from pathlib import Path; from reseed.engines.engine import open_engine\n"
         f"engine = open_engine(Path({str(exported)!r}), 'auto', 1)\n"
-        "print(engine.name, engine.classify(np.zeros((2, 32, 32, 3), np.uint8)).shape)\n"
+        "print(engine.name, engine.logits(np.zeros((2, 32, 32, 3), np.uint8)).shape)\n"
         "print(sorted({'torch', 'torchvision', 'pandas', 'sklearn', 'openvino'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -240,8 +228,8 @@ def test_bfloat16_is_faster_arithmetic_and_says_so(exported: Path) -> None:
             open_engine(exported, "openvino-bf16", 1)
         return
     engine = open_engine(exported, "openvino-bf16", 1)
-    exact = open_engine(exported, "openvino", 1).classify(PATCHES)
-    apart = np.abs(engine.classify(PATCHES) - exact).max()
+    exact = softmax(open_engine(exported, "openvino", 1).logits(PATCHES))
+    apart = np.abs(softmax(engine.logits(PATCHES)) - exact).max()
     assert 1e-4 < apart < 0.3
     assert engine.name == "openvino-bf16"
 
@@ -272,7 +260,9 @@ def test_cuda_agrees_with_the_cpu(folder: Path) -> None:
     engine = open_engine(folder, "auto", 1, "auto")
     assert isinstance(engine, TorchEngine)
     assert engine.device == "cuda"
-    np.testing.assert_allclose(engine.classify(PATCHES), open_engine(folder, "onnx", 1).classify(PATCHES), atol=1e-4)
+    np.testing.assert_allclose(
+        softmax(engine.logits(PATCHES)), softmax(open_engine(folder, "onnx", 1).logits(PATCHES)), atol=1e-4
+    )
 
 
 FIELD = os.environ.get("RESEED_FIELD_DATA", "")
@@ -294,7 +284,7 @@ def test_engines_agree_on_real_patches(tmp_path: Path) -> None:
     spread(network, patches)
     folder = save(network, "mobilenet_v2", tmp_path, edge_px=96)
     engines = [open_engine(folder, name, 1) for name in ("torch", "onnx", "openvino")]
-    torchs, *others = (engine.classify(patches) for engine in engines)
+    torchs, *others = (softmax(engine.logits(patches)) for engine in engines)
     assert len(patches) == 84
     assert np.bincount(torchs.argmax(axis=1), minlength=3).min() > 5, "a network that says one thing shows nothing"
     for found in others:

@@ -17,9 +17,8 @@ from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError
 from reseed.base.probabilities import predicted_classes, softmax
 from reseed.engines.export import FRAME_OUTPUTS, PATCH_OUTPUTS, drawn_patches, export_network, require_parity
-from reseed.engines.model_folder import facts_of_card, load_folder
-from reseed.network.infer import predict_logits
-from reseed.network.model import LAST_LAYER, Network
+from reseed.engines.torch_engine import load_folder
+from reseed.network.model import LAST_LAYER, Network, network_logits
 from reseed.score.alpha import decisions
 from tests.unit.network.lively import PATCHES, lively, save
 
@@ -37,18 +36,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def exported(folder: Path) -> bytes:
-    network, card = load_folder(folder)
-    return export_network(network, facts_of_card(card, folder))
+    return export_network(*load_folder(folder))
 
 
 @pytest.mark.parametrize("backbone", LAST_LAYER)
 def test_every_backbone_says_the_same_as_onnx(backbone: str, tmp_path: Path) -> None:
     network = lively(backbone)
     folder = save(network, backbone, tmp_path)
-    _, card = load_folder(folder)
-    data = export_network(network, facts_of_card(card, folder))
+    data = export_network(network, load_folder(folder)[1])
     found = session(data).run(["probabilities"], {"images": PATCHES})[0]
-    expected = softmax(predict_logits(network, PATCHES, 60, CPU))
+    expected = softmax(network_logits(network, PATCHES, 60, CPU))
     assert np.abs(found - expected).max() <= 1e-4
     assert (found.argmax(axis=1) == expected.argmax(axis=1)).all()
     assert require_parity(data, network, PATCHES, "x.onnx").n == 60
@@ -121,7 +118,7 @@ Sessions = Callable[[str], onnxruntime.InferenceSession]
 @pytest.fixture(scope="module")
 def deciding(plain: Network, folder: Path) -> Sessions:
     """The plain network, exported with an alpha."""
-    facts = facts_of_card(load_folder(folder)[1], folder)
+    facts = load_folder(folder)[1]
 
     @functools.cache
     def exported_with(alpha: str) -> onnxruntime.InferenceSession:
@@ -172,17 +169,17 @@ def test_equal_probabilities_go_to_no_deploy_first(deciding: Sessions) -> None:
 
 
 def test_without_alpha_there_is_no_decision(folder: Path) -> None:
-    network, card = load_folder(folder)
-    data = export_network(network, replace(facts_of_card(card, folder), alpha=None))
+    network, facts = load_folder(folder)
+    data = export_network(network, replace(facts, alpha=None))
     model = onnx.load_from_string(data)
     assert [output.name for output in model.graph.output] == list(PATCH_OUTPUTS)
     assert "alpha" not in {entry.key for entry in model.metadata_props}
 
 
 def test_exporting_leaves_the_network_as_it_was(folder: Path) -> None:
-    network, card = load_folder(folder)
+    network, facts = load_folder(folder)
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    export_network(network, facts_of_card(card, folder))
+    export_network(network, facts)
     assert all(torch.equal(before[name], tensor) for name, tensor in network.state_dict().items())
 
 
@@ -198,8 +195,8 @@ def test_an_export_that_says_something_else_is_refused(exported: bytes, folder: 
 
 def test_an_export_that_counts_otherwise_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reseed.engines.export.CLASS_INDEX", {"Deploy": 1, "Coral": 1})
-    network, card = load_folder(folder)
-    data = export_network(network, facts_of_card(card, folder))
+    network, facts = load_folder(folder)
+    data = export_network(network, facts)
     monkeypatch.undo()
     with pytest.raises(ModelError, match="gives other classes to 0 of 60 patches or counts them otherwise"):
         require_parity(data, network, PATCHES, "x.onnx")
@@ -210,5 +207,5 @@ def test_drawn_patches_are_the_same_and_varied() -> None:
     np.testing.assert_array_equal(patches, drawn_patches(32))
     assert (patches[0].max(), patches[1].min()) == (0, 255)
     assert patches[2:].std(axis=(1, 2, 3)).max() > 40
-    classes = predicted_classes(softmax(predict_logits(lively("mobilenet_v3_small"), patches, 28, CPU)))
+    classes = predicted_classes(softmax(network_logits(lively("mobilenet_v3_small"), patches, 28, CPU)))
     assert len(set(classes)) > 1

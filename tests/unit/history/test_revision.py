@@ -7,7 +7,7 @@ from reseed.base.errors import ReseedError
 from reseed.base.files import write_text
 from reseed.compare.comparison import changed_code
 from reseed.history.repository import HERE, Repository
-from reseed.history.run_state import read_run
+from reseed.history.run import Run
 from tests.unit.audit.history import History, every, reef
 
 PATCHES = "data/predictions/patches.csv"
@@ -29,8 +29,8 @@ def test_files_of_an_older_revision_without_checking_it_out(history: History) ->
     before = sorted(
         path for path in history.root.rglob("*") if ".git/" not in str(path) and ".dvc/tmp" not in str(path)
     )
-    assert repository.read(repository.resolve("HEAD~1"), PATCHES) == content
-    assert repository.read(repository.resolve(old[:8]), "params.yaml") == run.params.encode()
+    assert Run(repository, repository.resolve("HEAD~1")).read(PATCHES) == content
+    assert Run(repository, repository.resolve(old[:8])).read("params.yaml") == run.params.encode()
     assert (history.root / PATCHES).read_bytes() != content
     assert before == sorted(
         path for path in history.root.rglob("*") if ".git/" not in str(path) and ".dvc/tmp" not in str(path)
@@ -62,17 +62,17 @@ def test_a_missing_object_is_named_and_fetched_from_the_remote(history: History,
     history.object(digest).unlink()
     head = Repository(history.root).resolve("HEAD")
     with pytest.raises(ReseedError, match=rf"patches\.csv of HEAD \(.*\) \(md5 {digest}\) .*no remote is set up"):
-        Repository(history.root).read(head, PATCHES)
+        Run(Repository(history.root), head, remote="read").read(PATCHES)
     storage = tmp_path / "storage"
     (history.root / ".dvc/config.local").write_text(
         f"[core]\n    remote = here\n['remote \"here\"']\n    url = {storage}\n"
     )
     with pytest.raises(ReseedError, match=rf"md5 {digest}\) is not in the DVC cache, nor in the remote \(.*storage"):
-        read_run(Repository(history.root), head)
+        Run(Repository(history.root), head, remote="read").with_answers()
     kept = storage / "files/md5" / digest[:2] / digest[2:]
     kept.parent.mkdir(parents=True)
     kept.write_bytes(content)
-    assert Repository(history.root).read(head, PATCHES) == content
+    assert Run(Repository(history.root), head, remote="read").read(PATCHES) == content
     assert not history.object(digest).exists(), "reading fills no cache"
 
 
@@ -80,14 +80,14 @@ def test_a_damaged_object_is_not_read(history: History) -> None:
     history.commit(reef())
     history.object(history.digest(PATCHES)).write_text("patch_id\n")
     with pytest.raises(ReseedError, match=r"damaged, it is not the data/predictions/patches\.csv"):
-        Repository(history.root).read(Repository(history.root).resolve("HEAD"), PATCHES)
+        Run(Repository(history.root), Repository(history.root).resolve("HEAD")).read(PATCHES)
 
 
 def test_a_revision_without_a_run(history: History) -> None:
     history.git("commit", "--allow-empty", "-m", "empty")
     repository = Repository(history.root)
     with pytest.raises(ReseedError, match=r"has no data/catalog/frames\.csv: neither git nor its dvc\.lock knows it"):
-        read_run(repository, repository.resolve("HEAD"))
+        Run(repository, repository.resolve("HEAD")).with_answers()
 
 
 def test_no_repository(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_worktree_is_a_repository_too(history: History, tmp_path: Path) -> Non
     history.git("worktree", "add", "--quiet", str(tmp_path / "beside"))
     shutil.copytree(history.root / ".dvc/cache", tmp_path / "beside/.dvc/cache")
     repository = Repository(tmp_path / "beside")
-    assert read_run(repository, repository.resolve("main")).answers.patches.shape == (288, 4)
+    assert Run(repository, repository.resolve("main")).answers.patches.shape == (288, 4)
 
 
 def test_what_lies_around_in_the_workspace_is_no_change(history: History) -> None:

@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from torchvision import models
 
 from reseed.base.errors import ModelError
-from reseed.network.checkpoint import class_order, convert, read_checkpoint
-from reseed.network.infer import predict_logits
-from reseed.network.model import HEAD_WIDTH, LAST_LAYER, Network, digest_file, feature_width
+from reseed.network.model import HEAD_WIDTH, LAST_LAYER, Network, digest_file, feature_width, network_logits
+from reseed.network.pretrained import class_order, convert, read_checkpoint
 from reseed.network.training import curve_rows, train_metrics
 from reseed.params.train import TrainParams
 from stages import predict, pretrained, train
@@ -42,7 +41,7 @@ def theirs(backbone: str, state: dict[str, Tensor]) -> Tensor:
 def test_a_checkpoint_answers_as_in_the_code_it_comes_from(tmp_path: Path, backbone: str) -> None:
     state = research_state(backbone)
     checkpoint = read_checkpoint(save_research(tmp_path / "reef.pth", state), backbone, ORDER, "--arch")
-    found = predict_logits(checkpoint.network, PATCHES, 60, CPU)
+    found = network_logits(checkpoint.network, PATCHES, 60, CPU)
     np.testing.assert_allclose(found, theirs(backbone, state).numpy(), atol=2e-4)
     assert not checkpoint.network.training
     assert checkpoint.record.file == "reef.pth"
@@ -180,7 +179,7 @@ def test_scores_of_a_network_that_was_taken_over(
     metrics = train_metrics(result)
     assert (metrics["best_epoch"], metrics["epochs"], metrics["train"]["loss"]) == (0, 0, "n/a")
     right = (
-        predict_logits(result.network, reef.images[reef.val_rows], 48, CPU).argmax(axis=1) == reef.labels[reef.val_rows]
+        network_logits(result.network, reef.images[reef.val_rows], 48, CPU).argmax(axis=1) == reef.labels[reef.val_rows]
     )
     assert metrics["val"]["accuracy"] == round(100 * right.mean(), 4)
     none = convert(reef.images, reef.labels, reef.train_rows, reef.val_rows[:0], params)

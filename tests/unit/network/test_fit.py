@@ -9,9 +9,8 @@ from sklearn.metrics import f1_score
 from torch import nn
 
 from reseed.base.errors import ModelError, ParamsError, ReseedError
-from reseed.base.probabilities import predicted_classes
-from reseed.network.infer import predict_probabilities
-from reseed.network.model import Network, state_bytes
+from reseed.base.probabilities import predicted_classes, softmax
+from reseed.network.model import Network, network_logits, state_bytes
 from reseed.network.runtime import resolve_device
 from reseed.network.training import EpochScore, FitResult, curve_rows, fit, train_metrics
 from reseed.params.train import TrainParams
@@ -25,7 +24,7 @@ def train(reef: Reef, params: TrainParams) -> FitResult:
 
 
 def macro_f1(network: nn.Module, reef: Reef) -> float:
-    predicted = predicted_classes(predict_probabilities(network, reef.images, 48, torch.device("cpu"), reef.val_rows))
+    predicted = predicted_classes(softmax(network_logits(network, reef.images, 48, torch.device("cpu"), reef.val_rows)))
     return float(f1_score(reef.labels[reef.val_rows], predicted, average="macro", zero_division=0))
 
 

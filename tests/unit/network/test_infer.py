@@ -10,8 +10,7 @@ from torch import Tensor, nn
 from reseed.base.errors import ModelError
 from reseed.base.probabilities import predicted_classes, softmax
 from reseed.engines.predictions import prediction_rows
-from reseed.network.infer import predict_logits, predict_probabilities
-from reseed.network.model import Network
+from reseed.network.model import Network, network_logits
 from reseed.network.patch_set import PatchSet
 from tests.unit.network.conftest import Reef
 
@@ -41,27 +40,26 @@ def numbered(total: int) -> npt.NDArray[np.uint8]:
 @given(st.integers(1, 60), st.integers(1, 70))
 def test_every_patch_is_answered_once_in_its_place_whatever_the_batch(total: int, batch_size: int) -> None:
     network = Recorder()
-    logits = predict_logits(network, numbered(total), batch_size, CPU)
+    logits = network_logits(network, numbered(total), batch_size, CPU)
     np.testing.assert_allclose(logits[:, 0], np.arange(total), atol=1e-4)
     assert sum(network.lengths) == total
     assert max(network.lengths) <= batch_size
 
 
 def test_chosen_rows_come_in_the_order_asked() -> None:
-    logits = predict_logits(Recorder(), numbered(30), 4, CPU, rows=np.array([29, 3, 3, 0, 12]))
+    logits = network_logits(Recorder(), numbered(30), 4, CPU, rows=np.array([29, 3, 3, 0, 12]))
     np.testing.assert_allclose(logits[:, 0], [29, 3, 3, 0, 12], atol=1e-4)
 
 
-def test_images_on_disk_give_the_same_and_the_training_mode_is_left_as_it_was(tmp_path: object, reef: Reef) -> None:
+def test_images_on_disk_give_the_same_and_a_network_in_training_is_evaluated(tmp_path: object, reef: Reef) -> None:
     path = f"{tmp_path}/patches.npy"
     np.save(path, reef.images)
     torch.manual_seed(0)
     network = Network("mobilenet_v3_small").train()
-    mapped = predict_probabilities(network, np.load(path, mmap_mode="r"), 50, CPU)
-    assert network.training
-    np.testing.assert_array_equal(mapped, predict_probabilities(network.eval(), reef.images, 50, CPU))
-    np.testing.assert_allclose(mapped, predict_probabilities(network, reef.images, 168, CPU), atol=2e-5)
+    mapped = softmax(network_logits(network, np.load(path, mmap_mode="r"), 50, CPU))
     assert not network.training
+    np.testing.assert_array_equal(mapped, softmax(network_logits(network.eval(), reef.images, 50, CPU)))
+    np.testing.assert_allclose(mapped, softmax(network_logits(network, reef.images, 168, CPU)), atol=2e-5)
 
 
 def test_softmax_is_that_of_scipy_rounded_as_tables_are() -> None:
@@ -89,7 +87,7 @@ def test_broken_weights_are_an_error(reef: Reef) -> None:
     with torch.no_grad():
         network.state_dict()["head.3.bias"][1] = float("nan")
     with pytest.raises(ModelError, match="168 of 168"):
-        predict_probabilities(network, reef.images, 64, CPU)
+        softmax(network_logits(network, reef.images, 64, CPU))
 
 
 def test_rows_of_the_prediction_table() -> None:
@@ -101,7 +99,7 @@ def test_rows_of_the_prediction_table() -> None:
     )
     images = np.zeros((3, 4, 4, 3), np.uint8)
     images[1, 0, 0] = [0, 9, 0]
-    rows = prediction_rows(patches, predict_probabilities(Recorder(), images, 2, CPU))
+    rows = prediction_rows(patches, softmax(network_logits(Recorder(), images, 2, CPU)))
     # e^9 / (e^9 + 2) = 8103.0839 / 8105.0839 = 0.999753, each of the others 0.000123.
     assert rows[1] == {
         "patch_id": "a#2",

@@ -1,10 +1,11 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reseed.audit.chain import _keys, _same, _value, closure
-from reseed.audit.checks import FAIL, NOT_CHECKED, PASS, judged
-from reseed.audit.ladder import LADDER, Asked, _says, climb, flat_scores, read_claims
+from reseed.audit.checks import DIFFERS, FAIL, NOT_CHECKED, PASS, Check, judged
+from reseed.audit.registry import CHECKS, Audit, _equals, flat_scores, read_claims, run_checks, verdict
 from reseed.base.errors import ReseedError
 
 
@@ -21,7 +22,7 @@ from reseed.base.errors import ReseedError
     ],
 )
 def test_a_claim_holds_to_the_decimals_it_was_written_with(claim: str, recorded: object, *, holds: bool) -> None:
-    assert _says(claim, recorded) is holds
+    assert _equals(claim, recorded) is holds
 
 
 def test_claims_are_read_by_key() -> None:
@@ -68,21 +69,40 @@ def test_the_closure_follows_every_form_of_import(tmp_path) -> None:
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
+
+    def read(path: str) -> bytes | None:
+        return (tmp_path / path).read_bytes() if (tmp_path / path).is_file() else None
+
     expected = {"classes", "errors", "__init__", "learn/__init__", "learn/fit", "learn/start"}
-    assert closure("stages.train", tmp_path) == sorted(
+    assert closure("stages.train", read) == sorted(
         [*(f"reseed/{name}.py" for name in expected), "stages/__init__.py", "stages/train.py"]
     )
-    assert closure("stages.nothing", tmp_path) == ["stages/__init__.py"]
+    assert closure("stages.nothing", read) == ["stages/__init__.py"]
     (tmp_path / "reseed/errors.py").write_text("def (")
     with pytest.raises(ReseedError, match=r"reseed/errors\.py"):
-        closure("stages.train", tmp_path)
+        closure("stages.train", read)
 
 
-def test_a_rung_that_was_skipped_says_how_it_came_to_that() -> None:
-    nothing: Any = None  # no rung looks at it
-    rungs = climb(nothing, Asked({}, frozenset(LADDER)))
-    assert rungs["re-derive"].reason == "left out (--skip)"
-    assert rungs["rerun"].reason == "not asked for (--rerun)"
-    assert climb(nothing, Asked({}, frozenset(LADDER), "not asked for (--derive)"))["re-derive"].reason == (
-        "not asked for (--derive)"
-    )
+def test_a_check_that_was_left_out_says_how_it_came_to_that() -> None:
+    nothing: Any = None  # no check looks at it
+    checks = run_checks(Audit(nothing, nothing, Path(), {}, frozenset(CHECKS)))
+    assert checks["re-derive"].reason == "left out (--skip)"
+    assert checks["rerun"].reason == "not asked for (--rerun)"
+    other = run_checks(Audit(nothing, nothing, Path(), {}, frozenset(CHECKS), "not asked for (--derive)"))
+    assert other["re-derive"].reason == "not asked for (--derive)"
+
+
+@pytest.mark.parametrize(
+    ("checks", "line", "exit_code"),
+    [
+        ({"claim": Check(PASS, "")}, "VERIFIED", 0),
+        ({"claim": Check(PASS, ""), "rerun": Check(NOT_CHECKED, "", wanted=False)}, "EXCEPT rerun (left out)", 0),
+        ({"code": Check(DIFFERS, ""), "rerun": Check(PASS, "")}, "EXCEPT code (differs from the trusted code)", 3),
+        ({"objects": Check(NOT_CHECKED, "")}, "VERIFIED EXCEPT objects (not checked)", 3),
+        ({"objects": Check(NOT_CHECKED, ""), "chain": Check(FAIL, "")}, "FAILED: chain", 1),
+    ],
+)
+def test_nothing_is_called_verified_that_was_not(checks: dict[str, Check], line: str, exit_code: int) -> None:
+    found = verdict(checks)
+    assert line in found.line
+    assert (found.exit_code, found.passed) == (exit_code, found.line == "VERIFIED")

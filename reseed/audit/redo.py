@@ -1,0 +1,214 @@
+"""Doing stages again with the trusted code: on stored inputs, in folders of the audit."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from reseed.audit import stage_process
+from reseed.audit.near import NEAR
+from reseed.audit.trusted import Trusted
+from reseed.audit.working import require_room
+from reseed.base.errors import ReseedError
+from reseed.base.parallel import ordered_map
+from reseed.history.repository import MissingError, folder_digest, md5_of
+from reseed.history.run import Run
+from reseed.sources.folder import copy_file
+
+# Pictures are for looking at; another version of a font would change their bytes and no score.
+PICTURES: Final = ("plots/figures", "plots/contact_sheet.png")
+NO_PICTURES: Final = "--no-pictures"
+_HOURS: Final = 3600
+
+
+@dataclass(frozen=True)
+class Redone:
+    """What redoing one stage gave: one line for each thing wrong, not comparable or worth knowing."""
+
+    failures: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    n_same: int = 0
+
+
+@dataclass(frozen=True)
+class Job:
+    """One stage in a folder of its own.
+
+    Args:
+        stage: Its name.
+        folder: Where its inputs lie and its outputs will.
+        missing: What could not be laid out, one line each.
+    """
+
+    stage: str
+    folder: Path
+    missing: tuple[str, ...] = field(default=())
+
+
+def redo(run: Run, trusted: Trusted, folder: Path, lines: Sequence[Sequence[str]]) -> list[Redone]:
+    """Redo stages, each on its stored inputs.
+
+    Args:
+        run: Whose inputs and parameters are taken.
+        trusted: The code.
+        folder: Of the audit.
+        lines: Stages that run one after the other in one process; the lines run at the same time.
+
+    Returns:
+        What each stage gave, in order.
+    """
+    jobs = [[lay_out(run, trusted, folder, stage) for stage in line] for line in lines]
+    code = trusted.code(folder)
+
+    def together(line: Sequence[Job]) -> dict[str, str]:
+        return run_stages(code, trusted, [job for job in line if not job.missing])
+
+    done = ordered_map(together, jobs, total=len(jobs), unit="process", what="redo")
+    problems = {stage: problem for line in done for stage, problem in line.items()}
+    return [_compared(run, trusted, job, problems.get(job.stage, "")) for line in jobs for job in line]
+
+
+def lay_out(run: Run, trusted: Trusted, folder: Path, stage: str) -> Job:
+    """Make a folder with the parameters and the stored inputs of a stage.
+
+    Raises:
+        ReseedError: If they would fill the disk.
+    """
+    goal = folder / f"redo-{stage}"
+    goal.mkdir()
+    write_inside(goal, "params.yaml", run.source("params.yaml"))
+    return Job(stage, goal, tuple(lay_out_stored(run, trusted.inputs(stage), goal)))
+
+
+def lay_out_stored(run: Run, paths: Iterable[str], goal: Path) -> list[str]:
+    """Copy stored outputs to a folder, all or none; return what is not stored, one line each.
+
+    Raises:
+        ReseedError: If they would fill the disk.
+    """
+    files: dict[str, Path] = {}
+    missing: list[str] = []
+    for path in paths:
+        if path in run.tracked:
+            write_inside(goal, path, run.source(path))
+        elif path not in run.outputs:
+            missing.append(f"{path}: the trusted code reads it, {run.name} has none")
+        else:
+            try:
+                found = {member: run.object(digest) for member, digest in run.members(path)}
+            except MissingError as error:
+                missing.append(str(error))
+                continue
+            missing += [f"{member}: no object" for member, cached in found.items() if cached is None]
+            files |= {member: cached for member, cached in found.items() if cached is not None}
+    require_room(goal, sum(cached.stat().st_size for cached in files.values()), "the stored inputs")
+    for member, cached in files.items() if not missing else ():
+        (goal / member).parent.mkdir(parents=True, exist_ok=True)
+        copy_file(cached, goal / member)
+    return missing
+
+
+def write_inside(folder: Path, path: str, content: bytes) -> None:
+    """Write a file at a path below a folder; the path was checked when dvc.lock was read."""
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    (folder / path).write_bytes(content)
+
+
+def run_stages(code: Path, trusted: Trusted, jobs: Iterable[Job], prefix: Sequence[str] = ()) -> dict[str, str]:
+    """Run stages one after the other in one process; return why each failed, empty if it did not.
+
+    Args:
+        code: Folder with the code.
+        trusted: Its declarations: whether its evaluate can leave pictures out.
+        jobs: The stages.
+        prefix: A command that starts the process, such as a sandbox.
+    """
+    listed = [(job.stage, str(job.folder), _options(trusted, job.stage)) for job in jobs]
+    if not listed:
+        return {}
+    kept = {
+        key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "DVC_", "GIT_", "RESEED_"))
+    }
+    command = [
+        *prefix,
+        sys.executable,
+        "-I",
+        str(Path(stage_process.__file__).resolve()),
+        str(code),
+        json.dumps(listed),
+    ]
+    try:
+        done = subprocess.run(
+            command, cwd=code, env=kept, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=6 * _HOURS
+        )
+    except subprocess.TimeoutExpired:
+        return {stage: "it did not end within 6 hours" for stage, _, _ in listed}
+    told = [json.loads(line) for line in done.stdout.decode(errors="replace").splitlines()]
+    problems = {str(row["stage"]): str(row["problem"]) for row in told}
+    lines = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit code {done.returncode}"]
+    return {stage: problems.get(stage, f"its process ended: {lines[-1]}") for stage, _, _ in listed}
+
+
+def _options(trusted: Trusted, stage: str) -> list[str]:
+    """Return what leaves the pictures out: drawing takes longer than all scores together."""
+    return [NO_PICTURES] if b"wants_pictures" in trusted.files.get(f"stages/{stage}.py", b"") else []
+
+
+def _compared(run: Run, trusted: Trusted, job: Job, problem: str) -> Redone:
+    if job.missing:
+        more = f" and {len(job.missing) - 1} more" if len(job.missing) > 1 else ""
+        lost = f"{job.missing[0]}{more}; `--fetch` or `dvc pull` gets what is stored"
+        return Redone(unchecked=(f"stage {job.stage}: {lost}",))
+    if problem:
+        return Redone(failures=(f"stage {job.stage} cannot be redone: {problem}",))
+    return compared(run, trusted, job.stage, job.folder, "redone with the trusted code on its stored inputs")
+
+
+def compared(run: Run, trusted: Trusted, stage: str, folder: Path, how: str) -> Redone:
+    """Compare what a stage made in a folder with what dvc.lock recorded.
+
+    Args:
+        run: Whose record.
+        trusted: What the stage should write.
+        stage: Its name.
+        folder: Where it ran.
+        how: It was run, for messages.
+    """
+    failures, notes, n_same = [], [], 0
+    recorded = {str(out["path"]): str(out["md5"]) for out in (run.lock.get(stage) or {}).get("outs") or []}
+    for path in sorted((trusted.outputs(stage) | recorded.keys()) - set(PICTURES)):
+        if path not in recorded:
+            failures.append(f"{path}: {run.name} has none, and the trusted code of stage {stage} writes it")
+        elif path not in trusted.outputs(stage):
+            failures.append(f"{path}: the trusted code of stage {stage} does not write it")
+        elif (made := made_digest(folder, path)) == recorded[path]:
+            n_same += 1
+        elif path in NEAR and made and (why := near(run, path, folder / path)):
+            notes.append(why)
+        else:
+            failures.append(f"{path}: stage {stage}, {how}, gives another file")
+    return Redone(tuple(failures), (), tuple(notes), n_same)
+
+
+def near(run: Run, path: str, made: Path) -> str:
+    """Return how near a redone file is to the stored one; empty if it is not, or is not stored here."""
+    try:
+        return NEAR[path](run.read(path), made.read_bytes())
+    except ReseedError:
+        return ""
+
+
+def made_digest(folder: Path, path: str) -> str:
+    """Return the md5 that DVC gives what was made, a file or a folder; empty if there is nothing."""
+    made = folder / path
+    if made.is_symlink() or not made.exists():
+        return ""
+    if made.is_file():
+        return md5_of(made.read_bytes())
+    files = sorted(file for file in made.rglob("*") if file.is_file() and not file.is_symlink())
+    return folder_digest({file.relative_to(made).as_posix(): md5_of(file.read_bytes()) for file in files})

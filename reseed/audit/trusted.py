@@ -1,0 +1,97 @@
+"""The code that an audit trusts: that of the checkout it runs from, or of a revision that the auditor names."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+import reseed
+from reseed.base.documents import parse_yaml
+from reseed.base.errors import ReseedError
+from reseed.history.repository import Repository
+from reseed.history.run import Run, declared
+
+# What decides what runs, beside Python files: the pipeline, and which versions of which libraries.
+DECIDING: Final = re.compile(r"dvc\.yaml|requirements[\w.-]*|pyproject\.toml|setup\.(py|cfg)|\.dvcignore|\.dvc/config")
+PACKAGES: Final = ("reseed", "stages")
+# A module, compiled or not, a path file, an archive of modules.
+_IMPORTABLE: Final = {".py", ".pyc", ".pyo", ".pyd", ".so", ".dll", ".dylib", ".pth", ".egg", ".zip", ".whl"}
+
+
+@dataclass(frozen=True)
+class Trusted:
+    """The trusted code.
+
+    Args:
+        name: For people.
+        files: Content by POSIX path below its root: everything that Python or DVC would take from there.
+        folder: Where it lies ready to run; None if it has to be laid out first.
+    """
+
+    name: str
+    files: Mapping[str, bytes]
+    folder: Path | None
+
+    @cached_property
+    def pipeline(self) -> dict[str, Any]:
+        """The stages of its dvc.yaml."""
+        value = parse_yaml(self.files["dvc.yaml"], f"dvc.yaml of {self.name}")
+        return dict(value["stages"])
+
+    def inputs(self, stage: str) -> list[str]:
+        """Return the data that a stage reads: its `deps` that are no code."""
+        deps = declared(self.pipeline[stage], "deps")
+        return sorted(path for path in deps if path.split("/")[0] not in PACKAGES and path not in self.files)
+
+    def outputs(self, stage: str) -> set[str]:
+        """Return what a stage writes."""
+        return declared(self.pipeline[stage], "outs", "metrics", "plots")
+
+    def code(self, parent: Path) -> Path:
+        """Return a folder with this code, ready to run; it is laid out below `parent` if it lies nowhere yet."""
+        if self.folder is not None:
+            return self.folder
+        folder = parent / "trusted"
+        if not folder.exists():
+            for path, content in self.files.items():
+                if path.split("/")[0] in PACKAGES:
+                    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                    (folder / path).write_bytes(content)
+        return folder
+
+
+def trusted_code(repository: Repository, revision: str | None) -> Trusted:
+    """Return the code of the checkout that runs this audit, or that of a revision.
+
+    Raises:
+        ReseedError: If there is no such revision, or it is no version of this project.
+    """
+    if revision is not None:
+        run = Run(repository, repository.resolve(revision))
+        files = {path: run.source(path) for path in run.tracked if is_code(path) and run.has(path)}
+        if "dvc.yaml" not in files:
+            raise ReseedError(f"--trusted {revision}: no version of this project, it has no dvc.yaml")
+        return Trusted(run.name, files, None)
+    root = Path(next(iter(reseed.__path__))).resolve().parent
+    if not (root / "dvc.yaml").is_file():
+        raise ReseedError(f"{root}: the code that runs has no dvc.yaml beside it; run the audit from a checkout")
+    return Trusted("this checkout", dict(_lying_code(root)), root)
+
+
+def is_code(path: str) -> bool:
+    """Whether the file shapes what runs: of a package, importable from the root, or deciding commands and versions."""
+    name = PurePosixPath(path)
+    if name.parts[0] in PACKAGES or DECIDING.fullmatch(path):
+        return True
+    # Nothing imports tests, benchmarks or docs unless code of the packages does, and that is compared.
+    return name.suffix in _IMPORTABLE and name.parts[0] not in {"tests", "benchmarks", "docs"}
+
+
+def _lying_code(root: Path) -> Iterator[tuple[str, bytes]]:
+    below = [path for top in PACKAGES for path in sorted((root / top).rglob("*")) if "__pycache__" not in path.parts]
+    for path in (*below, *sorted(root.iterdir()), root / ".dvc/config"):
+        name = path.relative_to(root).as_posix()
+        if path.is_file() and is_code(name):
+            yield name, path.read_bytes()

@@ -1,0 +1,446 @@
+"""A run at a revision, or in the workspace: its files, what dvc.lock recorded of them, its scores and its answers.
+
+An older revision may have other columns beside those needed, so tables for comparing are read leniently.
+"""
+
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, Literal
+
+import pandas as pd
+
+from reseed.artifacts.splits import TEST
+from reseed.artifacts.table import Table
+from reseed.base.classes import CLASSES
+from reseed.base.documents import parse_json, parse_yaml
+from reseed.base.errors import ReseedError, TableError
+from reseed.history.repository import HERE, MissingError, Repository, Revision, Tracked, md5_of, require_digest
+from reseed.score.paired import Answers
+from reseed.score.percent import class_key
+from reseed.score.registry import SCORES, TASKS
+
+LOCK: Final = "dvc.lock"
+RAW: Final = "data/raw"
+METRICS: Final = "metrics/metrics.json"
+# Of each class, in details.json.
+CLASS_SCORES: Final = ("precision", "recall", "f1", "support")
+# What decides which test items there are and what is right for each: equal digests, equal test sets.
+_TEST_SET: Final = (
+    "data/catalog/frames.csv",
+    "data/catalog/splits.csv",
+    "data/catalog/frame_labels.csv",
+    "data/patches/index.csv",
+    "data/patches/labels.csv",
+)
+_DIGEST: Final = re.compile(r"[0-9a-f]{32}(\.dir)?")
+_REMEDY: Final = "run `dvc push` where it was made and try again, or make it anew: check the revision out, `dvc repro`"
+
+
+class Run:
+    """A run, read when it is looked at: every property may raise a ReseedError.
+
+    Args:
+        repository: That it belongs to.
+        revision: A commit, or the workspace.
+        remote: Whether objects that the cache lacks come from the default remote: `never`, `read` or `keep`, which puts
+            them into the cache.
+    """
+
+    def __init__(
+        self, repository: Repository, revision: Revision = HERE, remote: Literal["never", "read", "keep"] = "never"
+    ) -> None:
+        self.repository = repository
+        self.revision = revision
+        self.remote = remote
+
+    @property
+    def name(self) -> str:
+        """The revision for people."""
+        return str(self.revision)
+
+    @property
+    def commit(self) -> str:
+        """40 hex digits; empty for the workspace."""
+        return self.revision.commit
+
+    @cached_property
+    def tracked(self) -> dict[str, Tracked]:
+        """Every path that git tracks at this state, links and submodules too."""
+        return self.repository.tracked(self.revision)
+
+    def has(self, path: str) -> bool:
+        """Whether git tracks a file of this path; a link is none."""
+        return path in self.tracked and self.tracked[path].kind == "file"
+
+    def source(self, path: str) -> bytes:
+        """Return a file that git tracks.
+
+        Raises:
+            ReseedError: If there is none, or it is a link.
+        """
+        if path not in self.tracked:
+            raise ReseedError(f"{self.name} has no {path}: it is no run of this project")
+        return self._small[path] if path in self._small else self.repository.content(path, self.tracked[path])
+
+    def read(self, path: str) -> bytes:
+        """Return a file that git tracks, else the object of an output.
+
+        Raises:
+            MissingError: If its object is not stored here.
+            ReseedError: If the run has no such file, or its object is damaged.
+        """
+        if path in self.tracked:
+            return self.source(path)
+        here = self.repository.root / path
+        if path not in self.outputs:
+            if not self.commit and here.is_file() and not here.is_symlink():
+                return here.read_bytes()
+            raise ReseedError(
+                f"{self.name} has no {path}: neither git nor its {LOCK} knows it; run `dvc repro` there and commit "
+                f"{LOCK}"
+            )
+        digest = str(self.outputs[path]["md5"])
+        cached = self.repository.cached(digest)
+        if not cached.is_file():
+            content = here.read_bytes() if not self.commit and here.is_file() and not here.is_symlink() else b""
+            return content if md5_of(content) == digest else self._from_remote(path, digest)
+        content = cached.read_bytes()
+        if md5_of(content) != digest.removesuffix(".dir"):
+            raise ReseedError(
+                f"{cached}: damaged, it is not the {path} (md5 {digest}) of {self.name}; remove it and fetch"
+            )
+        return content
+
+    def object(self, digest: str) -> Path | None:
+        """Return the cached object of a md5, not compared with it; None if it is not here and cannot be fetched.
+
+        Raises:
+            ReseedError: If what was fetched does not hash to its name.
+        """
+        cached = self.repository.cached(digest)
+        if not cached.is_file() and self.remote == "keep":
+            try:
+                self.repository.keep(digest, self.repository.fetched(digest, f"object {digest}"))
+            except MissingError:
+                return None
+        return cached if cached.is_file() and not cached.is_symlink() else None
+
+    def members(self, path: str) -> list[tuple[str, str]]:
+        """Return path and md5 of every file of an output, itself if it is a file.
+
+        Raises:
+            MissingError: If it is a folder and the list of its files is not stored here.
+            ReseedError: If the list is damaged or names a path outside.
+        """
+        digest = str(self.outputs[path]["md5"])
+        if not digest.endswith(".dir"):
+            return [(path, digest)]
+        listing = self.object(digest)
+        if listing is None:
+            raise MissingError(f"{path}: no object {digest}")
+        content = listing.read_bytes()
+        require_digest(content, digest, f"the list of the files of {path}")
+        entries = parse_json(content, f"the list of the files of {path}")
+        if not isinstance(entries, list) or not all(
+            isinstance(e, dict) and {"relpath", "md5"} <= set(e) for e in entries
+        ):
+            raise ReseedError(f"{path}: the list of its files is not of the known form; remove {listing} and fetch")
+        found = [(f"{path}/{entry['relpath']}", str(entry["md5"])) for entry in entries]
+        for member, md5 in found:
+            _require_inside(member.removeprefix(f"{path}/"), f"the list of the files of {path}")
+            _require_digest_form(md5, member)
+        return found
+
+    def mapping(self, path: str) -> dict[str, Any]:
+        """Return the mapping that a YAML or JSON file of this run holds.
+
+        Raises:
+            ReseedError: If it is missing, damaged, beyond the limits of `parse_yaml`, or holds something else.
+        """
+        value = self.document(path)
+        if not isinstance(value, dict):
+            raise ReseedError(f"{path} of {self.name}: holds {type(value).__name__}, expected a mapping")
+        return value
+
+    def document(self, path: str) -> Any:
+        """Return what a YAML or JSON file of this run holds.
+
+        Raises:
+            ReseedError: See `mapping`.
+        """
+        parse = parse_json if path.endswith(".json") else parse_yaml
+        return parse(self.read(path), f"{path} of {self.name}")
+
+    def table(self, path: str, table: Table) -> pd.DataFrame:
+        """Read a table of this run.
+
+        Raises:
+            MissingError: If its object is not here.
+            TableError: If it has another form.
+        """
+        return table.parse(self.read(path), f"{path} of {self.name}")
+
+    @cached_property
+    def lock(self) -> dict[str, dict[str, Any]]:
+        """What dvc.lock says of each stage; empty without one.
+
+        Raises:
+            ReseedError: If it is not of the known form, or names a path outside the project or an odd digest.
+        """
+        if LOCK not in self.tracked:
+            return {}
+        stages = self._stages(LOCK)
+        for name, stage in stages.items():
+            for kind in ("deps", "outs"):
+                for entry in stage.get(kind) or []:
+                    if not isinstance(entry, dict) or "path" not in entry:
+                        raise ReseedError(f"{LOCK} of {self.name}: stage {name} has {kind} without a path")
+                    entry["path"] = str(entry["path"])
+                    _require_inside(entry["path"], f"{LOCK} of {self.name}, stage {name}")
+                    _require_digest_form(str(entry.get("md5")), f"{entry['path']} in {LOCK} of {self.name}")
+        return stages
+
+    @cached_property
+    def pipeline(self) -> dict[str, dict[str, Any]]:
+        """The stages of dvc.yaml.
+
+        Raises:
+            ReseedError: If it is missing or not of the known form, or names a path outside the project.
+        """
+        stages = self._stages("dvc.yaml")
+        for name, stage in stages.items():
+            for path in declared(stage, "deps", "outs", "metrics", "plots"):
+                _require_inside(path, f"dvc.yaml of {self.name}, stage {name}")
+        return stages
+
+    @cached_property
+    def outputs(self) -> dict[str, dict[str, Any]]:
+        """The entry in dvc.lock of each output, by its path."""
+        return {out["path"]: out for stage in self.lock.values() for out in stage.get("outs") or []}
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The md5 of each output, by its path."""
+        return {path: str(out["md5"]) for path, out in self.outputs.items()}
+
+    @cached_property
+    def params(self) -> dict[str, Any]:
+        """`params.yaml`."""
+        return self.mapping("params.yaml")
+
+    # What git holds of a result: readable without data or cache.
+
+    @cached_property
+    def metrics(self) -> dict[str, Any]:
+        """`metrics/metrics.json`."""
+        return self.mapping(METRICS)
+
+    @cached_property
+    def details(self) -> dict[str, Any]:
+        """`metrics/details.json`."""
+        return self.mapping("metrics/details.json")
+
+    @cached_property
+    def sites(self) -> pd.DataFrame:
+        """Test rows of `metrics/by_site.csv`, percent, NaN where there is no score."""
+        content = self.read("metrics/by_site.csv")
+        sites = pd.read_csv(io.BytesIO(content), dtype={"site": str}, keep_default_na=False)
+        scores = [name for name in sites.columns if name not in {"split", "site"}]
+        sites[scores] = sites[scores].apply(pd.to_numeric, errors="coerce")
+        return sites[sites["split"] == TEST].reset_index(drop=True)
+
+    @property
+    def weak(self) -> bool:
+        """Whether test patches inherited the label of their frame."""
+        return bool(self.details["patch"][TEST].get("labels") == "weak")
+
+    @property
+    def scores_synthetic(self) -> bool:
+        """Whether the scores are marked as those of rendered frames: then none is a field score."""
+        return bool(self.metrics["data"]["synthetic"])
+
+    def same_test_set(self, other: "Run") -> bool:
+        """Whether the digests show that both have the same test items with the same reference; False if they do not."""
+        own, others = ([run.digests.get(path) for path in _TEST_SET] for run in (self, other))
+        return None not in own and own == others
+
+    # Single answers: outputs, stored in the cache.
+
+    @cached_property
+    def catalog(self) -> pd.DataFrame:
+        """frame_id, sha256, synthetic of every frame."""
+        return self._columns("data/catalog/frames.csv", ["frame_id", "sha256", "synthetic"])
+
+    @cached_property
+    def splits(self) -> pd.DataFrame:
+        """frame_id, group, split of every frame."""
+        return self._columns("data/catalog/splits.csv", ["frame_id", "group", "split"])
+
+    @cached_property
+    def annotations(self) -> pd.DataFrame:
+        """frame_id, x0, y0, x1, y1, label of every gold rectangle."""
+        return self._gold("data/catalog/annotations.csv", ["frame_id", "x0", "y0", "x1", "y1", "label"])
+
+    @cached_property
+    def frame_labels(self) -> pd.DataFrame:
+        """frame_id, label of every gold frame label."""
+        return self._gold("data/catalog/frame_labels.csv", ["frame_id", "label"])
+
+    @cached_property
+    def sources(self) -> tuple[dict[str, Any], ...]:
+        """`data/raw.json`."""
+        entries = self.document("data/raw.json")
+        if not isinstance(entries, list) or any(
+            not isinstance(e, dict) or not {"name", "sha256"} <= set(e) for e in entries
+        ):
+            raise ReseedError(f"data/raw.json of {self.name}: no list of sources with name and sha256")
+        return tuple(entries)
+
+    @cached_property
+    def answers(self) -> Answers:
+        """Predictions on the test split.
+
+        Raises:
+            TableError: If tables are of different runs, or no test patch has a reference class.
+        """
+        patches = self._columns("data/predictions/patches.csv", ["patch_id", "frame_id", "split", "gold", "predicted"])
+        frames = self._columns("data/predictions/frames.csv", ["frame_id", "split", "gold", "decision"])
+        labelled = patches[(patches["split"] == TEST) & (patches["gold"] != "")].sort_values("patch_id")
+        test = frames[frames["split"] == TEST].sort_values("frame_id")
+        for table, column in ((self.splits, "group"), (self.catalog, "sha256")):
+            test = test.merge(table[["frame_id", column]], how="left", on="frame_id", validate="one_to_one")
+        lost = test.loc[test[["group", "sha256"]].isna().any(axis=1), "frame_id"]
+        if len(lost):
+            raise TableError(
+                f"{self.name}: {len(lost)} predicted test frames are not in the catalog, first: {lost.iloc[0]}; its "
+                "files are of different runs: run `dvc repro` there"
+            )
+        if labelled.empty:
+            raise TableError(f"{self.name}: no test patch has a reference class, so there is nothing to compare")
+        return Answers(
+            self.name,
+            labelled[["patch_id", "frame_id", "gold", "predicted"]].reset_index(drop=True),
+            test[["frame_id", "group", "gold", "decision", "sha256"]].reset_index(drop=True),
+        )
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether a test frame was rendered: then no score here is a field score."""
+        rendered = self.catalog.loc[self.catalog["synthetic"] == "1", "frame_id"]
+        return bool(self.answers.frames["frame_id"].isin(rendered).any())
+
+    def with_result(self) -> "Run":
+        """Return this run, its committed result looked through, so that a file of another form is named here.
+
+        Raises:
+            ReseedError: If there is no result, or one of another form than this version knows.
+        """
+        try:
+            found = [
+                self.sites[["site", "n_patches", "n_frames", "macro_f1", "frame_accuracy"]],
+                self.scores_synthetic,
+                *(self.metrics[task][name] for task in TASKS for name in ("n", *SCORES[task])),
+                *(self.details[task][TEST]["n"] for task in TASKS),
+                *(
+                    self.details["patch"][TEST]["classes"][class_key(name)][score]
+                    for name in CLASSES
+                    for score in CLASS_SCORES
+                ),
+                self.params,
+                self.outputs,
+            ]
+            _require_known(found)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ReseedError(
+                f"the result of {self.name} is not of the form that this version writes ({type(error).__name__}: "
+                f"{' '.join(str(error).split())}); run `dvc repro` there and commit"
+            ) from error
+        return self
+
+    def with_answers(self) -> "Run":
+        """Return this run, every single answer read, so that what is missing is named here.
+
+        Raises:
+            ReseedError: If a file is missing, or an object is neither in the cache nor in the remote.
+        """
+        _ = (self.catalog, self.splits, self.params, self.answers, self.sources, self.annotations, self.frame_labels)
+        return self
+
+    @cached_property
+    def _small(self) -> dict[str, bytes]:
+        return self.repository.small_files(self.tracked)
+
+    def _from_remote(self, path: str, digest: str) -> bytes:
+        what = f"{path} of {self.name} (md5 {digest})"
+        if self.remote == "never":
+            raise MissingError(f"{what}: its object is not here; `--fetch` or `dvc pull` gets it")
+        try:
+            content = self.repository.fetched(digest, what)
+        except MissingError as error:
+            raise MissingError(f"{error}; {_REMEDY}") from error
+        if self.remote == "keep":
+            self.repository.keep(digest, content)
+        return content
+
+    def _stages(self, path: str) -> dict[str, dict[str, Any]]:
+        stages = self.mapping(path).get("stages") or {}
+        if not isinstance(stages, dict) or not all(isinstance(stage, dict) for stage in stages.values()):
+            raise ReseedError(f"{path} of {self.name}: `stages` is no mapping of stages")
+        return {str(name): stage for name, stage in stages.items()}
+
+    def _columns(self, path: str, columns: Sequence[str]) -> pd.DataFrame:
+        return read_columns(self.read(path), columns, f"{path} of {self.name}")
+
+    def _gold(self, path: str, columns: Sequence[str]) -> pd.DataFrame:
+        table = self._columns(path, [*columns, "gold"])
+        return table[table["gold"] == "1"].drop(columns="gold").reset_index(drop=True)
+
+
+def read_columns(content: bytes, columns: Sequence[str], where: str) -> pd.DataFrame:
+    """Return the columns of a table as text, rows in file order.
+
+    Raises:
+        TableError: If it is no table or lacks one of them.
+    """
+    try:
+        df = pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False, encoding="utf-8")
+    except (ValueError, pd.errors.ParserError) as error:
+        raise TableError(f"{where}: {error}") from error
+    missing = [name for name in columns if name not in df.columns]
+    if missing:
+        raise TableError(f"{where}: no column {', '.join(missing)}; found: {', '.join(df.columns)}")
+    return df[list(columns)]
+
+
+def _require_known(found: Sequence[Any]) -> None:
+    if any(value is None for value in found):
+        raise TypeError("a score is null")
+
+
+def declared(stage: Mapping[str, Any], *kinds: str) -> set[str]:
+    """Return the paths that a stage of dvc.yaml names under these keys."""
+    return {PurePosixPath(name).as_posix() for name in _declared(stage, kinds)}
+
+
+def _declared(stage: Mapping[str, Any], kinds: Sequence[str]) -> Iterator[str]:
+    for kind in kinds:
+        for entry in stage.get(kind) or []:
+            yield str(next(iter(entry)) if isinstance(entry, Mapping) and entry else entry)
+
+
+def _require_inside(path: str, where: str) -> None:
+    """Check that a path names something below the root of the project, and nothing of git or DVC."""
+    parts = PurePosixPath(path).parts
+    odd = path.startswith(("/", "~")) or "\\" in path or ":" in path.split("/", maxsplit=1)[0] or not path.isprintable()
+    if odd or ".." in parts or not parts or parts[0] in {".git", ".dvc"} or ".git" in parts:
+        raise ReseedError(
+            f"{where}: the path {path!r} does not lie inside the project; nothing is read or written there"
+        )
+
+
+def _require_digest_form(digest: str, what: str) -> None:
+    if not _DIGEST.fullmatch(digest):
+        raise ReseedError(f"{what}: {digest!r} is no md5 of 32 hex digits")
