@@ -10,7 +10,7 @@ from urllib.parse import quote
 from matplotlib.figure import Figure
 
 from reseed.artifacts.raw import SYNTHETIC_NOTICE, WEAK_NOTICE
-from reseed.audit.checks import FAIL, NOT_CHECKED, PASS
+from reseed.audit.checks import DIFFERS, FAIL, NOT_CHECKED, PASS
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_bytes
 from reseed.compare.pull_request import flipped_figure
@@ -26,7 +26,7 @@ from reseed.score.registry import BY_FULL_KEY, FRAME, HEADLINE, PATCH
 _MOST_FINDINGS: Final = 3
 # The widest rows of the page: with these and no more it fits into a comment, however much changed.
 _MOST_PARAMS: Final = 36
-_SIGN: Final = {PASS: "✅ PASS", FAIL: "❌ FAIL", NOT_CHECKED: "⚪ NOT CHECKED"}
+_SIGN: Final = {PASS: "✅ PASS", FAIL: "❌ FAIL", NOT_CHECKED: "⚪ NOT CHECKED", DIFFERS: "⚠️ DIFFERS"}
 _VERDICTS: Final = (f"{PATCH}.{HEADLINE}", f"{FRAME}.accuracy")
 _LEAKAGE: Final = "leakage"
 _HAPPENED: Final = {-1: "now wrong", 1: "now right", 0: "no reference"}

@@ -1,7 +1,6 @@
 """Pages from templates: names of others stay names, in every place of every page."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,8 @@ from markdown_it import MarkdownIt
 
 from reseed.compare.comparison import compare
 from reseed.compare.pull_request import pull_request
-from reseed.history.record import read_record
 from reseed.history.repository import Repository
-from reseed.history.run_state import read_run
+from reseed.history.run import Run
 from reseed.reports.card import Card, card_page
 from reseed.reports.comparison import comparison_page
 from reseed.reports.page import aligned, code, interval_text, named_list, p_text, render
@@ -64,8 +62,8 @@ def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable
     repository = Repository(tmp_path)
     base, head = repository.resolve(first), repository.resolve(second)
     report = pull_request(repository, base, head, {}, 100, 0)
-    compared = compare(repository, [read_run(repository, base)], [read_run(repository, head)], 100, 0)
-    record = read_record(repository, head)
+    compared = compare(repository, [Run(repository, base)], [Run(repository, head)], 100, 0)
+    record = Run(repository, head).with_result()
     check = {"check": "leakage", "status": "FAIL", "reason": "x", "findings": ["x", "y"], "notes": ["n"]}
 
     def card(evil: str) -> str:
@@ -79,7 +77,8 @@ def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable
         }
         people = {"patch": [{"annotator": evil, "n": 5, "human": {"macro_f1": 1.5}}]}
         details = record.details | {"human_ceiling": people, "baselines": {"verdict": {"patch": evil}}}
-        evil_record = replace(record, sites=record.sites.assign(site=evil), details=details)
+        evil_record = Run(repository, head)
+        evil_record.sites, evil_record.details = record.sites.assign(site=evil), details
         model = {"backbone": evil, "sha256": evil, "versions": {evil: evil}, "geometry": {"resize": evil}}
         return card_page(Card(evil_record, model, statement, evil))
 
@@ -111,7 +110,7 @@ def test_no_name_changes_the_form_of_a_page(page: str, pages: dict[str, Callable
 def test_a_comparison_in_a_terminal_is_not_escaped(pages: dict[str, Callable[[str], str]], tmp_path: Path) -> None:
     assert "\\*\\*bold" in pages["comparison"](EVIL[0])
     repository = Repository(tmp_path)
-    run = read_run(repository, repository.resolve("HEAD"))
+    run = Run(repository, repository.resolve("HEAD"))
     text = comparison_page(poisoned(compare(repository, [run], [run], 100, 0), "a_b*c"), "terminal")
     assert "  A  a_b*c (" in text
     assert "#" not in text

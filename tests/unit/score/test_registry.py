@@ -82,8 +82,11 @@ SHOWN = {
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     copy, here = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("run")
-    for name in ("reseed", "stages", "tests"):
+    for name in ("reseed", "stages", "tests", "params"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in (".dvc/config", ".dvcignore", "dvc.yaml", "params.yaml", "pyproject.toml", "requirements.lock"):
+        (copy / path).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / path, copy / path)
     registry = copy / "reseed/score/registry.py"
     text = registry.read_text(encoding="utf-8")
     assert "ENTRIES: Final = (\n" in text
