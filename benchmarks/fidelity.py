@@ -27,8 +27,7 @@ from reseed.network.model import Network, to_unit
 from reseed.network.pretrained import find_weights
 from reseed.network.runtime import reproducible
 from reseed.network.training import fit
-from reseed.params.load import load_section
-from reseed.params.train import TrainParams
+from reseed.params.train import TrainParams, load_train_params
 from reseed.patches.resize import load_frame_patches
 from reseed.score.confusion import confusion_counts, macro_f1
 from reseed.survey.imagery import decode_rgb
@@ -187,7 +186,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=usable_cores())
     asked = parser.parse_args(argv)
-    params = load_section(ROOT / "params/field-check.yaml", "train", TrainParams)
+    params = load_train_params(ROOT / "params/field-check.yaml", TrainParams)
     start = find_weights(params.backbone, params.weights).state
     frames = real_frames()
     fast = fast_patches(frames.paths, asked.input_size)

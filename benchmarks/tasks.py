@@ -139,10 +139,9 @@ def reseed_train(frames: Sequence[Path], given: dict[str, Any]) -> Work:
 
     from reseed.network.patch_set import open_images
     from reseed.network.training import fit
-    from reseed.params.load import load_section
-    from reseed.params.train import TrainParams
+    from reseed.params.train import TrainParams, load_train_params
 
-    params = load_section(Path("params.yaml"), "train", TrainParams)
+    params = load_train_params(Path("params.yaml"), TrainParams)
     changed = {"epochs": 1, "threads": given["cores"], "sampler": "none", "precision": given.get("precision", "auto")}
     params = params.model_copy(update=changed)
     images = open_images(Path(given["store"]), 28 * len(frames))

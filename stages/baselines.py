@@ -9,9 +9,10 @@ from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.network.baselines import colour_answers, constant_answers, image_answers, whole_frames
 from reseed.network.patch_set import join_patches, open_images
 from reseed.network.pretrained import load_start
+from reseed.network.runtime import use_numerics
 from reseed.params.baselines import BaselinesParams
 from reseed.params.load import load_section
-from reseed.params.train import TrainParams
+from reseed.params.train import TrainParams, load_train_params
 from reseed.patches.light import frame_conditions, patch_light
 from stages.runner import parse_arguments, run_stage
 
@@ -24,7 +25,8 @@ def main(argv: list[str] | None = None) -> None:
     """Answer every patch and frame of val and test without the patch network."""
     parse_arguments(__doc__, argv)
     params = load_section(PARAMS, "baselines", BaselinesParams)
-    recipe = load_section(PARAMS, "train", TrainParams)
+    recipe = load_train_params(PARAMS, TrainParams)
+    use_numerics(recipe.numerics)
     index, splits = PATCH_INDEX.read(PATCHES / "index.csv"), SPLITS_TABLE.read(CATALOG / "splits.csv")
     patches = join_patches(index, PATCH_LABELS.read(PATCHES / "labels.csv"), splits)
     images = open_images(PATCHES / "patches.npy", len(index))

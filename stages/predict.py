@@ -4,13 +4,14 @@ from pathlib import Path
 
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
-from reseed.artifacts.splits import SPLITS_TABLE, VAL
+from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.base.files import read_json, write_json
-from reseed.engines.calibrate import fit_temperature, uncalibrated
-from reseed.engines.engine import open_engine
 from reseed.engines.facts import require_geometry
-from reseed.engines.predictions import engine_record, prediction_rows
+from reseed.engines.predictions import predict_all, prediction_rows
+from reseed.engines.torch_engine import load_folder
+from reseed.network.checkpoint import load_without_val
 from reseed.network.patch_set import join_patches, open_images
+from reseed.network.runtime import use_numerics
 from reseed.params.load import load_section
 from reseed.params.predict import PredictParams
 from stages.runner import parse_arguments, run_stage
@@ -28,18 +29,18 @@ def main(argv: list[str] | None = None) -> None:
     """Predict every patch of every split exactly once, calibrated on validation patches if asked."""
     parse_arguments(__doc__, argv)
     params = load_section(PARAMS, "predict", PredictParams)
-    engine = open_engine(MODEL, params.engine, params.threads, params.device, section="predict.")
-    require_geometry(engine.facts, read_json(PATCHES / "geometry.json"), str(MODEL))
+    use_numerics(params.numerics)
+    network, facts = load_folder(MODEL)
+    require_geometry(facts, read_json(PATCHES / "geometry.json"), str(MODEL))
     index = PATCH_INDEX.read(PATCHES / "index.csv")
     patches = join_patches(index, PATCH_LABELS.read(PATCHES / "labels.csv"), SPLITS_TABLE.read(SPLITS))
-    images = open_images(PATCHES / "patches.npy", len(index), (engine.facts.input_size_px,) * 2)
-    logits = engine.logits(images, params.batch_size)
-    val = patches.labelled(VAL)
-    calibration = fit_temperature(logits[val], patches.gold[val]) if params.calibrate != "none" else uncalibrated()
-    rows = prediction_rows(patches, calibration.probabilities(logits))
+    images = open_images(PATCHES / "patches.npy", len(index), (facts.input_size_px,) * 2)
+    without_val = load_without_val(MODEL / "without_val.pt", facts.backbone)
+    answers = predict_all(network, without_val, facts, images, patches, params)
+    rows = prediction_rows(patches, answers.probabilities)
     PATCH_PREDICTIONS.write(PATCH_PREDICTIONS.frame(rows), PREDICTIONS)
-    write_json(CALIBRATION, calibration.record())
-    write_json(ENGINE, engine_record(engine))
+    write_json(CALIBRATION, answers.calibration.record())
+    write_json(ENGINE, answers.engine_record(params))
 
 
 if __name__ == "__main__":

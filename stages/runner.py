@@ -1,6 +1,7 @@
 """What every stage does around its main: run the code of this folder only, end with its parent, explain user errors."""
 
 import argparse
+import errno
 import os
 import sys
 import threading
@@ -15,16 +16,25 @@ from reseed.base.errors import EXIT_USER_ERROR, ReseedError
 
 _SHELLS = {"sh", "bash", "dash", "zsh", "fish", "ksh"}
 _POLL_S = 0.2
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # the disk, a quota, or the limit of one file
 
 
 def run_stage(main: Callable[[], None]) -> None:
-    """Run a stage's `main`; a user error ends in one clear message and exit code 2, a bug keeps its traceback."""
+    """Run a stage's `main`; a user error or full disk ends in one message and code 2, a bug keeps its traceback."""
     try:
         require_local_library(Path.cwd())
         end_with_parent()
         main()
     except ReseedError as error:
         sys.stderr.write(f"error: {error}\n")
+        sys.exit(EXIT_USER_ERROR)
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        sys.stderr.write(
+            f"error: no space left to write ({error.strerror}): nothing half-written is left; free some space and "
+            "run the same command again, a training goes on at its last epoch\n"
+        )
         sys.exit(EXIT_USER_ERROR)
 
 

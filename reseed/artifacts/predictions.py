@@ -1,4 +1,4 @@
-"""`data/predictions/patches.csv` and `frames.csv`: what the network says, and what would be done."""
+"""`data/predictions/patches.csv`, `repeats.csv` and `frames.csv`: what the network says, and what would be done."""
 
 from reseed.artifacts.table import Column, Table
 
@@ -14,6 +14,18 @@ PATCH_PREDICTIONS = Table(
         Column("predicted", "text", "class of the highest probability, ties to the lower class index"),
     ),
     key=("patch_id",),
+)
+
+REPEAT_PREDICTIONS = Table(
+    columns=(
+        Column("repeat", "int", "which training of the recipe, from 1; the first of all, 0, is patches.csv"),
+        Column("patch_id", "text", "patch, one of patches.csv"),
+        Column("p_no_deploy", "float", "softmax probability of No-Deploy, 0-1"),
+        Column("p_coral", "float", "softmax probability of Coral, 0-1"),
+        Column("p_deploy", "float", "softmax probability of Deploy, 0-1"),
+        Column("predicted", "text", "class of the highest probability, ties to the lower class index"),
+    ),
+    key=("repeat", "patch_id"),
 )
 
 FRAME_PREDICTIONS = Table(

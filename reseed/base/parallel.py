@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, TypeVar
 
-from tqdm import tqdm
+from reseed.base.progress import progress
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -29,7 +29,7 @@ def ordered_map(
 ) -> Iterator[Result]:
     """Apply `function` to `items` in threads and yield the results in the order of the items.
 
-    Memory is bounded: only a few results per thread wait at a time. A progress bar is shown on a terminal.
+    Memory is bounded: only a few results per thread wait at a time. Progress is shown.
 
     Args:
         function: Called from several threads at once.
@@ -38,21 +38,20 @@ def ordered_map(
         unit: What an item is, for the bar.
         what: What is being done, for the bar.
     """
+    yield from progress(_in_threads(function, items), total=total, what=what, unit=unit)
+
+
+def _in_threads(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     n_threads = usable_cores()
     waiting: deque[Future[Result]] = deque()
-    with (
-        ThreadPoolExecutor(n_threads) as pool,
-        tqdm(total=total, unit=unit, desc=what, disable=None) as bar,
-    ):
+    with ThreadPoolExecutor(n_threads) as pool:
         try:
             for item in items:
                 waiting.append(pool.submit(function, item))
                 if len(waiting) > n_threads * _AHEAD:
                     yield waiting.popleft().result()
-                    bar.update()
             while waiting:
                 yield waiting.popleft().result()
-                bar.update()
         finally:
             for future in waiting:  # an error above: do not start what nobody will read
                 future.cancel()

@@ -5,10 +5,10 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError
+from reseed.base.progress import progress
 
 Probabilities = npt.NDArray[np.float64]
 
@@ -37,8 +37,7 @@ def logits_in_batches(
     total = len(images) if rows is None else len(rows)
     logits = np.full((total, len(CLASSES)), np.nan)
     starts = range(0, total, batch_size)
-    # Shown only where it takes a while: a bar per validation pass would bury the one of training.
-    for start in tqdm(starts, desc="predict", unit="batch", disable=None, delay=5, leave=False):
+    for start in progress(starts, total=len(starts), what="predict", unit="batch"):
         chosen = slice(start, start + batch_size)
         logits[chosen] = run(np.array(images[chosen] if rows is None else images[rows[chosen]]))
     return logits

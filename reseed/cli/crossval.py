@@ -32,7 +32,7 @@ from reseed.params.aggregate import AggregateParams
 from reseed.params.load import load_section
 from reseed.params.predict import PredictParams
 from reseed.params.split import SplitParams
-from reseed.params.train import TrainParams
+from reseed.params.train import TrainParams, load_train_params
 from reseed.patches.splits import hold_out_each, label_weights
 from reseed.reports.tables import crossval_page
 from reseed.score.percent import NOT_AVAILABLE, score_csv
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     """Train and predict once for each group, then write table, figure and predictions and print the scores."""
     split = load_section(args.params, "split", SplitParams)
     params = FoldParams(
-        load_section(args.params, "train", TrainParams),
+        load_train_params(args.params, TrainParams),
         load_section(args.params, "predict", PredictParams),
         load_section(args.params, "aggregate", AggregateParams),
     )

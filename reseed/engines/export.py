@@ -22,7 +22,7 @@ from reseed.base.errors import ModelError
 from reseed.base.probabilities import PROBABILITY_DECIMALS, predicted_classes, softmax
 from reseed.engines.facts import RENDERED, ModelFacts
 from reseed.engines.onnx_engine import INPUT, LOGITS, OnnxEngine
-from reseed.network.model import Network, network_logits
+from reseed.network.model import Network, mean_over_flips, network_logits
 
 PATCH_OUTPUTS: Final = (LOGITS, "probabilities", "classes")
 FRAME_OUTPUTS: Final = ("n_patches", "deploy_count", "coral_count", "deploy_ratio", "deploy")
@@ -35,14 +35,15 @@ class Exported(nn.Module):
     Args:
         network: In evaluation mode.
         alpha: Threshold, None to leave the decision out.
+        flips: Mirror images that logits are the mean over.
     """
 
     mean_level: Tensor
 
-    def __init__(self, network: Network, alpha: Fraction | None) -> None:
+    def __init__(self, network: Network, alpha: Fraction | None, flips: int) -> None:
         super().__init__()
         self.network = copy.deepcopy(network)
-        self.alpha = alpha
+        self.alpha, self.flips = alpha, flips
         # The standard deviation goes into the first weights: one pass less over all pixels. The mean cannot: the border
         # that the first layer pads with zeros would change.
         first = next(module for module in self.network.backbone.modules() if isinstance(module, nn.Conv2d))
@@ -57,7 +58,7 @@ class Exported(nn.Module):
         integers, as `reseed.score.alpha` does.
         """
         shifted = images.permute(0, 3, 1, 2).to(torch.float32) - self.mean_level
-        logits = self.network.head(self.network.backbone(shifted))
+        logits = mean_over_flips(lambda batch: self.network.head(self.network.backbone(batch)), shifted, self.flips)
         probabilities = torch.softmax(logits, dim=1)
         classes = torch.round(probabilities * 10**PROBABILITY_DECIMALS).argmax(dim=1)
         if self.alpha is None:
@@ -85,7 +86,7 @@ def export_network(network: Network, facts: ModelFacts) -> bytes:
         # 0.3 s, and torch is pinned.
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.onnx.export(
-            Exported(network, alpha).eval(),
+            Exported(network, alpha, facts.flips).eval(),
             (torch.zeros((2, edge, edge, 3), dtype=torch.uint8),),
             buffer,  # type: ignore[arg-type]  # the tracing exporter also takes a file object
             input_names=[INPUT],
@@ -112,6 +113,7 @@ def _metadata(facts: ModelFacts) -> dict[str, str]:
         "input": f"{INPUT}: uint8, (patches, {edge}, {edge}, 3), RGB as stored; normalisation is inside",
         "backbone": facts.backbone,
         "model_sha256": facts.sha256,
+        "flips": str(facts.flips),
     }
     if facts.alpha is not None:
         said["alpha"] = facts.alpha
@@ -171,7 +173,7 @@ def require_parity(data: bytes, network: Network, images: npt.NDArray[np.uint8],
         ModelError: If a probability differs by more than `TOLERANCE`, or any class or count.
     """
     engine = OnnxEngine.open(data, where, threads=1)
-    expected = softmax(network_logits(network, images, len(images), torch.device("cpu")))
+    expected = softmax(network_logits(network, images, len(images), torch.device("cpu"), flips=engine.facts.flips))
     classes = predicted_classes(expected)
     outputs = [*PATCH_OUTPUTS, *(FRAME_OUTPUTS if engine.facts.alpha is not None else ())]
     said = dict(zip(outputs, engine.session.run(outputs, {INPUT: images}), strict=True))

@@ -9,6 +9,8 @@ from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError
 
 _METRICS_FILE: Final = "metrics/metrics.json"
+_ENGINE_FILE: Final = "data/predictions/engine.json"
+FLIPS: Final = (1, 2, 4)
 
 # What a network was trained on whose frames were rendered: in the metadata of a file of `export`, and in every warning.
 RENDERED: Final = "rendered frames: its answers mean nothing in the field"
@@ -28,6 +30,7 @@ class ModelFacts:
         sha256: Digest of `model.pt`, also of the one that a file of `export` was made from.
         backbone: torchvision network below the head.
         trained_on_rendered: Whether it is known to have been trained on rendered frames.
+        flips: Mirror images that predictions are the mean over, 1 for none.
     """
 
     classes: tuple[str, ...]
@@ -39,6 +42,7 @@ class ModelFacts:
     sha256: str
     backbone: str
     trained_on_rendered: bool
+    flips: int = 1
 
     def geometry(self) -> dict[str, Any]:
         """Return how patches have to be cut and resized, as `data/patches/geometry.json` says it."""
@@ -57,7 +61,7 @@ def facts_of_geometry(geometry: dict[str, Any], backbone: str, sha256: str, fold
         geometry: How its patches are cut and resized, as `data/patches/geometry.json` says it.
         backbone: torchvision network below the head.
         sha256: Of `model.pt`; empty for a network that is in no file.
-        folder: Its folder; alpha and the kind of data are read from the metrics beside it.
+        folder: Its folder; alpha, the kind of data and the flips of its predictions are read from files beside it.
 
     Raises:
         ModelError: If the geometry lacks a part.
@@ -73,6 +77,7 @@ def facts_of_geometry(geometry: dict[str, Any], backbone: str, sha256: str, fold
             sha256=sha256,
             backbone=backbone,
             trained_on_rendered=trained_on_rendered(folder),
+            flips=recorded_flips(folder),
         )
     except KeyError as error:
         raise ModelError(f"{folder}: the geometry lacks {error}; train or import the model again") from error
@@ -92,12 +97,20 @@ def trained_on_rendered(folder: Path) -> bool:
     return _recorded(folder, "data", "synthetic") is True
 
 
-def _recorded(folder: Path, group: str, name: str) -> Any:
-    path = folder.resolve().parent / _METRICS_FILE
+def recorded_flips(folder: Path) -> int:
+    """Return the flips in `data/predictions/engine.json` beside a model folder, 1 if none are recorded."""
+    value = _recorded(folder, "flips", file=_ENGINE_FILE)
+    return value if value in FLIPS else 1
+
+
+def _recorded(folder: Path, *names: str, file: str = _METRICS_FILE) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"), parse_float=str)[group][name]
+        found = json.loads((folder.resolve().parent / file).read_text(encoding="utf-8"), parse_float=str)
+        for name in names:
+            found = found[name]
     except (OSError, ValueError, KeyError, TypeError):
         return None
+    return found
 
 
 def require_geometry(facts: ModelFacts, geometry: dict[str, Any], where: str) -> None:

@@ -84,6 +84,7 @@ def facts_of(metadata: dict[str, str], where: str) -> ModelFacts:
             sha256=metadata["model_sha256"],
             backbone=metadata["backbone"],
             trained_on_rendered=metadata.get("trained_on") == RENDERED,
+            flips=int(metadata.get("flips", "1")),  # files from before there were any lack it
         )
     except (KeyError, ValueError) as error:
         raise ModelError(

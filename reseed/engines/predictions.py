@@ -1,11 +1,92 @@
-"""Every patch of the pack through an engine, as rows of the prediction table."""
+"""Every patch of the pack through the networks of a run, as rows of the prediction tables."""
 
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+import numpy.typing as npt
+
+from reseed.artifacts.splits import VAL
 from reseed.base.classes import CLASSES
 from reseed.base.probabilities import Probabilities, predicted_classes
-from reseed.engines.engine import Engine
+from reseed.engines.calibrate import Calibration, fit_temperature, uncalibrated
+from reseed.engines.engine import AUTO, CPU, TORCH, Engine, run_network
+from reseed.engines.facts import ModelFacts
 from reseed.network.patch_set import PatchSet
+from reseed.params.predict import PredictParams
+
+if TYPE_CHECKING:
+    from reseed.network.model import Network
+
+PORTABLE: Final = "portable"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the networks of a run give for every patch.
+
+    Args:
+        probabilities: (N, 3), calibrated if asked.
+        calibration: How.
+        engine: What ran them.
+    """
+
+    probabilities: Probabilities
+    calibration: Calibration
+    engine: Engine
+
+    def engine_record(self, params: PredictParams) -> dict[str, Any]:
+        """Return what `engine.json` says: what made the predictions."""
+        engine = self.engine
+        portable = params.numerics == PORTABLE and (engine.name, engine.device) == (TORCH, CPU)
+        return {
+            "engine": engine.name,
+            "version": engine.version,
+            "device": engine.device,
+            "flips": engine.facts.flips,
+            "numerics": PORTABLE if portable else "native",
+        }
+
+
+def predict_all(
+    network: "Network",
+    without_val: "Network | None",
+    facts: ModelFacts,
+    images: npt.NDArray[np.uint8],
+    patches: PatchSet,
+    params: PredictParams,
+) -> Answers:
+    """Run the networks of a run over every patch exactly once.
+
+    Args:
+        network: Predicts every patch but those of `without_val`.
+        without_val: With `train.refit`, the network that was trained without split val: it predicts that split, so that
+            calibration and alpha rest on patches outside the fit.
+        facts: What is known of them.
+        images: (N, H, W, 3) uint8, RGB; may be mapped from disk.
+        patches: What is known of each of the N patches.
+        params: Section `predict`.
+
+    Raises:
+        ModelError: If an output is not finite, or the engine cannot run the network or is not there.
+        ParamsError: If this machine does not have the device.
+        ReseedError: If calibration has no validation patch to be fitted on.
+    """
+    facts = replace(facts, flips=params.flips)
+    # ONNX Runtime and OpenVINO take what the processor has and cannot be held to less.
+    kind = TORCH if params.engine == AUTO and params.numerics == PORTABLE else params.engine
+
+    def engine_of(which: "Network") -> Engine:
+        return run_network(which, facts, kind, params.threads, params.device, "predict.")
+
+    engine = engine_of(network)
+    logits = engine.logits(images, params.batch_size)
+    if without_val is not None:
+        rows = np.flatnonzero(patches.split == VAL).astype(np.int64)
+        logits[rows] = engine_of(without_val).logits(images, params.batch_size, rows)
+    val = patches.labelled(VAL)
+    calibration = fit_temperature(logits[val], patches.gold[val]) if params.calibrate != "none" else uncalibrated()
+    return Answers(calibration.probabilities(logits), calibration, engine)
 
 
 def prediction_rows(patches: PatchSet, probabilities: Probabilities) -> list[dict[str, object]]:
@@ -15,26 +96,23 @@ def prediction_rows(patches: PatchSet, probabilities: Probabilities) -> list[dic
         patches: What is known of each of N patches.
         probabilities: (N, 3) as `softmax` returns them.
     """
-    assert len(probabilities) == len(patches.patch_ids) == len(set(patches.patch_ids))  # each exactly once
-    predicted = predicted_classes(probabilities)
-    columns = zip(
-        patches.patch_ids, patches.frame_ids, patches.split, patches.gold_names, probabilities, predicted, strict=True
-    )
+    known = zip(patches.frame_ids, patches.split, patches.gold_names, strict=True)
     return [
-        {
-            "patch_id": patch_id,
-            "frame_id": frame_id,
-            "split": split,
-            "gold": gold,
-            "p_no_deploy": row[0],
-            "p_coral": row[1],
-            "p_deploy": row[2],
-            "predicted": CLASSES[best],
-        }
-        for patch_id, frame_id, split, gold, row, best in columns
+        {"patch_id": row["patch_id"], "frame_id": frame_id, "split": split, "gold": gold} | row
+        for row, (frame_id, split, gold) in zip(answer_rows(patches, probabilities), known, strict=True)
     ]
 
 
-def engine_record(engine: Engine) -> dict[str, Any]:
-    """Return what `engine.json` says: what made the predictions."""
-    return {"engine": engine.name, "version": engine.version, "device": engine.device}
+def repeat_rows(repeat: int, patches: PatchSet, probabilities: Probabilities) -> list[dict[str, object]]:
+    """Return the N rows of `REPEAT_PREDICTIONS` of one repeat; arguments as `prediction_rows`."""
+    return [{"repeat": repeat} | row for row in answer_rows(patches, probabilities)]
+
+
+def answer_rows(patches: PatchSet, probabilities: Probabilities) -> list[dict[str, object]]:
+    """Return patch, probabilities and class of each of N patches."""
+    assert len(probabilities) == len(patches.patch_ids) == len(set(patches.patch_ids))  # each exactly once
+    predicted = predicted_classes(probabilities)
+    return [
+        {"patch_id": patch_id, "p_no_deploy": row[0], "p_coral": row[1], "p_deploy": row[2], "predicted": CLASSES[best]}
+        for patch_id, row, best in zip(patches.patch_ids, probabilities, predicted, strict=True)
+    ]

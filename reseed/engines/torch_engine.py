@@ -77,4 +77,4 @@ class TorchEngine:
         self, images: npt.NDArray[np.uint8], batch_size: int = UNBOUNDED, rows: npt.NDArray[np.int64] | None = None
     ) -> npt.NDArray[np.float64]:
         """Return what `Engine.logits` does."""
-        return network_logits(self.network, images, batch_size, self.place, rows)
+        return network_logits(self.network, images, batch_size, self.place, rows, self.facts.flips)

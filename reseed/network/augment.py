@@ -135,5 +135,9 @@ def split_batches(order: Tensor, batch_size: int) -> list[Tensor]:
 
     A last batch of one patch would have no batch statistics, so three patches at `batch_size` 2 stay together.
     """
-    number = max(1, min(math.ceil(len(order) / batch_size), len(order) // 2))
-    return list(order.tensor_split(number))
+    return list(order.tensor_split(n_batches(len(order), batch_size)))
+
+
+def n_batches(total: int, batch_size: int) -> int:
+    """Return how many batches `split_batches` makes of `total` patches."""
+    return max(1, min(math.ceil(total / batch_size), total // 2))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -128,6 +129,7 @@ def image_answers(
     frame_labels: dict[str, str],
     params: TrainParams,
     start: dict[str, Tensor],
+    keep: Path | None = None,
 ) -> Rows:
     """Train one network on whole resized frames and answer every frame directly, without patches.
 
@@ -137,6 +139,7 @@ def image_answers(
         frame_labels: Reference decision of the frames that have one.
         params: The recipe that the patch network is trained by.
         start: Backbone tensors to start from, empty for random weights.
+        keep: As `fit` takes it.
 
     Raises:
         ReseedError: If a decision has no training frame, or no validation frame has a label.
@@ -150,7 +153,8 @@ def image_answers(
             "label; set baselines.image to false, or label more frames"
         )
     # Frames know two of the three classes; Coral is never drawn and, if ever answered, is no Deploy.
-    result = fit(frames.images, gold, train, val, params, start, needed=tuple(CLASS_INDEX[name] for name in DECISIONS))
+    needed = tuple(CLASS_INDEX[name] for name in DECISIONS)
+    result = fit(frames.images, gold, train, val, params, start, needed=needed, keep=keep)
     asked = np.flatnonzero(np.isin(splits, (VAL, TEST)))
     with reproducible(params.threads, params.seed, result.device):
         logits = network_logits(result.network, frames.images, params.batch_size, result.device, asked)

@@ -159,6 +159,30 @@ def load_model(pt: Path, card: Path, geometry: dict[str, Any] | None) -> tuple[N
     return network, described
 
 
+def save_without_val(network: Network | None, path: Path) -> None:
+    """Write the weights of the network that was trained without split val; a file without tensors if there is none."""
+    write_bytes(path, state_bytes({} if network is None else network.state_dict()))
+
+
+def load_without_val(path: Path, backbone: str) -> Network | None:
+    """Return the network that `save_without_val` wrote, on the CPU in evaluation mode.
+
+    Args:
+        path: The file.
+        backbone: A key of `LAST_LAYER`.
+
+    Raises:
+        ModelError: If the file is missing or broken or does not fit the backbone.
+    """
+    state = read_state(path)
+    if not state:
+        return None
+    network = Network(backbone)
+    _require_shapes(path, state, network.state_dict(), backbone)
+    network.load_state_dict(state)
+    return network.eval()
+
+
 def read_card(path: Path) -> ModelCard:
     """Read `model.json`.
 

@@ -11,19 +11,23 @@ from torch.nn import functional
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 
-def make_loss(kind: str, gamma: float, weights: Tensor) -> Loss:
+def make_loss(kind: str, gamma: float, smoothing: float, weights: Tensor) -> Loss:
     """Return the loss of a batch as a function of logits (N, C) and labels (N,) int64.
 
     Args:
         kind: `focal` or `cross_entropy`.
         gamma: Focusing strength of the focal loss, 0 or more.
+        smoothing: Share of each label that is spread over all classes, 0 to 1; of cross-entropy only.
         weights: (C,) weight of each class.
     """
 
     def loss(logits: Tensor, labels: Tensor) -> Tensor:
         # Precision first, then device: not every accelerator has float64.
         on_device = weights.to(logits.dtype).to(logits.device)
-        return focal_loss(logits, labels, on_device, gamma if kind == "focal" else 0.0)
+        if kind == "focal":
+            return focal_loss(logits, labels, on_device, gamma)
+        losses = functional.cross_entropy(logits, labels, reduction="none", label_smoothing=smoothing)
+        return (on_device[labels] * losses).mean()
 
     return loss
 

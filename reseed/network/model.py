@@ -5,7 +5,7 @@ Head and dropout: Raine et al. 2025, arXiv:2509.01019.
 
 import hashlib
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -116,6 +116,7 @@ def network_logits(
     batch_size: int,
     device: torch.device,
     rows: npt.NDArray[np.int64] | None = None,
+    flips: int = 1,
 ) -> npt.NDArray[np.float64]:
     """Run a network, which is put into evaluation mode; arguments and result as `logits_in_batches`.
 
@@ -125,15 +126,30 @@ def network_logits(
         batch_size: Patches at a time.
         device: Where `network` is.
         rows: (M,) positions in `images`; None for all.
+        flips: Logits are the mean over a patch and its mirror images, as `mean_over_flips` says.
     """
 
     def run(batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
         with torch.inference_mode():
-            out: npt.NDArray[np.float64] = network(to_unit(torch.from_numpy(batch).to(device))).cpu().double().numpy()
+            logits = mean_over_flips(network, to_unit(torch.from_numpy(batch).to(device)), flips)
+        out: npt.NDArray[np.float64] = logits.cpu().double().numpy()
         return out
 
     network.eval()
     return logits_in_batches(run, images, batch_size, rows)
+
+
+def mean_over_flips(network: Callable[[Tensor], Tensor], images: Tensor, flips: int) -> Tensor:
+    """Return the mean logits over a patch and its mirror images.
+
+    Args:
+        network: Gives (N, 3) logits.
+        images: (N, 3, H, W).
+        flips: 1: as they are; 2: and left to right; 4: and top to bottom, and both.
+    """
+    axes: tuple[tuple[int, ...], ...] = ((), (3,), (2,), (2, 3))
+    logits = [network(images.flip(axis) if axis else images) for axis in axes[:flips]]
+    return logits[0] if flips == 1 else torch.stack(logits).mean(dim=0)
 
 
 def _torchvision_network(name: str) -> nn.Module:

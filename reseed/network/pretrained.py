@@ -17,6 +17,7 @@ import torch
 from reseed.base.classes import CLASSES, match_class
 from reseed.base.errors import ModelError
 from reseed.network.augment import class_counts
+from reseed.network.epochs import EpochScore
 from reseed.network.losses import make_loss
 from reseed.network.model import (
     HEAD_WIDTH,
@@ -31,7 +32,7 @@ from reseed.network.model import (
     some_names,
 )
 from reseed.network.runtime import reproducible, resolve_device
-from reseed.network.training import EpochScore, FitResult, validate
+from reseed.network.training import FitResult, validate
 from reseed.params.train import TrainParams
 
 _REMEDY = (
@@ -278,7 +279,9 @@ def convert(
     network = checkpoint.network.to(device)
     scores = (math.nan, math.nan, math.nan)
     if len(val_rows):
-        loss = make_loss(params.loss, params.gamma, torch.ones(len(CLASSES), dtype=torch.float64))
+        loss = make_loss(
+            params.loss, params.gamma, params.label_smoothing, torch.ones(len(CLASSES), dtype=torch.float64)
+        )
         with reproducible(params.threads, params.seed, device):
             scores = validate(network, images, labels, val_rows, loss, params, device)
     return FitResult(

@@ -1,13 +1,18 @@
 """Where and how the network runs: device, precision, threads, and the same result every time."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import torch
 from torch.utils import deterministic as memory
 
 from reseed.base.errors import ParamsError
 from reseed.base.parallel import keep_freed_memory
+
+PORTABLE: Final = "portable"
+_PORTABLE: Final = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_CBWR": "COMPATIBLE"}
 
 
 def resolve_device(asked: str, key: str) -> torch.device:
@@ -28,6 +33,25 @@ def resolve_device(asked: str, key: str) -> torch.device:
             f"{key}: got {asked!r}, which this machine does not have; allowed here: auto, {', '.join(present)}"
         )
     return torch.device(asked)
+
+
+def use_numerics(numerics: str) -> None:
+    """Let torch compute with the same instructions on every x86 processor, or with all that this one has.
+
+    ATen and oneDNN are held to AVX2, and MKL to the one code path that does not look at the vendor of the processor.
+    They read these settings at the first operation and never again, so this comes first.
+
+    Args:
+        numerics: `portable` or `native`.
+
+    Raises:
+        RuntimeError: If an operation has already run otherwise.
+    """
+    if numerics == PORTABLE:
+        os.environ.update(_PORTABLE)
+        capability = torch.backends.cpu.get_cpu_capability()
+        if capability.startswith("AVX") and capability != "AVX2":
+            raise RuntimeError(f"torch already computes with {capability}; call use_numerics before any operation")
 
 
 def training_precision(asked: str, device: torch.device) -> torch.autocast:

@@ -1,23 +1,37 @@
-"""`models/training.csv` and `models/train.json`: how training went, for people."""
+"""Training: from patches and a recipe to a network, and how it went."""
 
 import math
+import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from tqdm import tqdm
 
 from reseed.base.classes import CLASSES
-from reseed.base.errors import ModelError, ReseedError
+from reseed.base.errors import ReseedError
 from reseed.base.probabilities import predicted_classes, softmax
-from reseed.network.augment import Augmentation, augment, class_counts, draw_order, epoch_generator, split_batches
+from reseed.base.progress import tell
+from reseed.network.augment import (
+    Augmentation,
+    augment,
+    class_counts,
+    draw_order,
+    epoch_generator,
+    n_batches,
+    split_batches,
+)
+from reseed.network.epochs import COSINE, EpochScore, Learner
 from reseed.network.losses import Loss, inverse_class_weights, make_loss
-from reseed.network.model import Converted, Network, network_logits, to_unit
+from reseed.network.model import Converted, Network, State, network_logits, to_unit
+from reseed.network.resume import read_training, training_key, write_training
 from reseed.network.runtime import reproducible, resolve_device, training_precision
 from reseed.params.train import TrainParams
 
@@ -44,38 +58,18 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class EpochScore:
-    """One epoch.
-
-    Args:
-        epoch: From 1.
-        lr: Learning rate used.
-        train_loss: Mean over the (augmented, drawn) training patches.
-        val_loss: Mean over the validation patches, same loss.
-        val_macro_f1: 0 to 1.
-        val_accuracy: 0 to 1.
-    """
-
-    epoch: int
-    lr: float
-    train_loss: float
-    val_loss: float
-    val_macro_f1: float
-    val_accuracy: float
-
-
-@dataclass(frozen=True)
 class FitResult:
     """What training gave.
 
     Args:
-        network: On `device`, in evaluation mode, with the weights of the best epoch.
+        network: On `device`, in evaluation mode, with the weights of the epoch that is kept.
         device: Where it was trained.
         history: Every epoch in order.
-        best: The epoch of the highest validation macro F1, the earlier one of equals.
+        best: The epoch that is kept.
         train_counts: (3,) labelled training patches by class.
         val_counts: (3,) labelled validation patches by class.
         converted: Where the network comes from if it was taken over instead of trained.
+        stored: The file by which this training would go on; to be removed once the network is safe.
     """
 
     network: Network
@@ -85,6 +79,54 @@ class FitResult:
     train_counts: npt.NDArray[np.int64]
     val_counts: npt.NDArray[np.int64]
     converted: Converted | None = None
+    stored: Path | None = None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The network of a run, and the one that never saw the validation patches.
+
+    Args:
+        final: What predicts; with `train.refit` trained on train and val together.
+        without_val: With `train.refit`, what was trained on train alone: it predicts val, so that calibration and
+            alpha never rest on patches in the fit. None without refit, where `final` is that network.
+    """
+
+    final: FitResult
+    without_val: FitResult | None
+
+    @property
+    def without_val_network(self) -> Network | None:
+        """The network of `without_val`, if there is one."""
+        return None if self.without_val is None else self.without_val.network
+
+    @property
+    def chosen(self) -> FitResult:
+        """The training that validation scores are of."""
+        return self.without_val or self.final
+
+
+def train_network(
+    images: npt.NDArray[np.uint8],
+    labels: npt.NDArray[np.int64],
+    train_rows: npt.NDArray[np.int64],
+    val_rows: npt.NDArray[np.int64],
+    params: TrainParams,
+    start_state: State,
+    keep: Path | None = None,
+) -> Trained:
+    """Train as section `train` says, once more on train and val together if it says so; arguments as `fit`."""
+    first = fit(images, labels, train_rows, val_rows, params, start_state, keep=keep)
+    if not params.refit or not len(val_rows):
+        return Trained(first, None)
+    both = np.sort(np.concatenate([train_rows, val_rows]))
+    return Trained(fit(images, labels, both, val_rows[:0], params, start_state, keep=keep), first)
+
+
+def repeat_params(params: TrainParams, repeat: int) -> TrainParams:
+    """Return the recipe of one repeat: repeat 0 is the recipe itself, each other has a seed made of `train.seed`."""
+    seed = int(np.random.SeedSequence([params.seed, repeat]).generate_state(1)[0])
+    return params.model_copy(update={"seed": seed}) if repeat else params
 
 
 def fit(
@@ -93,29 +135,35 @@ def fit(
     train_rows: npt.NDArray[np.int64],
     val_rows: npt.NDArray[np.int64],
     params: TrainParams,
-    start_state: dict[str, Tensor],
+    start_state: State,
     needed: tuple[int, ...] = tuple(range(len(CLASSES))),
+    keep: Path | None = None,
 ) -> FitResult:
-    """Train a network; the same arguments give the same network, bit for bit on one CPU.
+    """Train a network; the same arguments give the same network, bit for bit on one CPU, also after interruptions.
 
     Args:
         images: (N, H, W, 3) uint8, RGB; may be mapped from disk.
         labels: (N,) int64 class indices; only those at the rows below are looked at.
         train_rows: Positions to learn from.
-        val_rows: Positions that choose the epoch.
+        val_rows: Positions that are scored after each epoch; under schedule plateau they choose the epoch.
         params: Section `train`.
         start_state: Backbone tensors by name; empty for random weights.
         needed: Classes that must have a training patch; the decisions of whole frames know no Coral.
+        keep: Folder that holds the training after every epoch, so that the next call goes on there; None for none.
 
     Raises:
-        ReseedError: If a needed class has no training patch or there is no validation patch.
+        ReseedError: If a needed class has no training patch or, under schedule plateau, there is no validation patch.
         ModelError: If the loss or an output is no longer finite.
     """
     train_counts, val_counts = class_counts(labels[train_rows]), class_counts(labels[val_rows])
-    require_classes(train_counts, val_counts, needed)
+    require_classes(train_counts, val_counts, needed, params.schedule)
     device = resolve_device(params.device, "train.device")
     computing = training_precision(params.precision, device)
     with reproducible(params.threads, params.seed, device):
+        stored = None
+        if keep is not None:
+            key = training_key(images, labels, (train_rows, val_rows), params, start_state, device.type)
+            stored = keep / f"{key}.pt"
         network = Network(params.backbone, params.bn_momentum)
         if start_state:
             network.backbone.load_state_dict(start_state)
@@ -123,28 +171,29 @@ def fit(
         weights = np.ones(len(CLASSES))
         if params.class_weights == "inverse":
             weights[list(needed)] = inverse_class_weights(train_counts[list(needed)])
-        loss = make_loss(params.loss, params.gamma, torch.from_numpy(weights))
-        history, state = _run_epochs(network, images, labels, (train_rows, val_rows), loss, params, computing, device)
-        network.load_state_dict(state)
-    network.eval()
-    best = max(history, key=lambda score: score.val_macro_f1)  # the first of equals
-    return FitResult(network, device, tuple(history), best, train_counts, val_counts)
+        loss = make_loss(params.loss, params.gamma, params.label_smoothing, torch.from_numpy(weights))
+        learner = Learner(network, loss, params, n_batches(len(train_rows), params.batch_size))
+        _run_epochs(learner, images, labels, (train_rows, val_rows), loss, params, computing, device, stored)
+        network = learner.result()
+    return FitResult(network, device, tuple(learner.history), learner.best, train_counts, val_counts, stored=stored)
 
 
 def require_classes(
     train_counts: npt.NDArray[np.int64],
     val_counts: npt.NDArray[np.int64],
-    needed: tuple[int, ...] = tuple(range(len(CLASSES))),
+    needed: tuple[int, ...],
+    schedule: str,
 ) -> None:
-    """Check that there is something to learn from and something to choose by.
+    """Check that there is something to learn from and, where an epoch is chosen, something to choose by.
 
     Args:
         train_counts: (3,) labelled training patches by class.
         val_counts: (3,) labelled validation patches by class.
         needed: Classes that must have a training patch.
+        schedule: `train.schedule`.
 
     Raises:
-        ReseedError: If a needed class has no training patch or there is no validation patch at all.
+        ReseedError: If a needed class has no training patch or, under plateau, there is no validation patch at all.
     """
     if (train_counts[list(needed)] == 0).any():
         empty = " and ".join(CLASSES[index] for index in needed if train_counts[index] == 0)
@@ -152,16 +201,16 @@ def require_classes(
             f"no labelled training patch of class {empty}; labelled patches in split train: {_by_class(train_counts)}; "
             "label more frames, change split.seed or split.group_by, or lower extract.min_purity"
         )
-    if not val_counts.any():
+    if schedule != COSINE and not val_counts.any():
         raise ReseedError(
             "no labelled patch in split val, so no epoch can be chosen; labelled patches in split train: "
-            f"{_by_class(train_counts)}; label frames of the validation groups, or change split.seed or "
-            "split.val_fraction"
+            f"{_by_class(train_counts)}; label frames of the validation groups, change split.seed or "
+            "split.val_fraction, or set train.schedule to cosine, which chooses none"
         )
 
 
 def _run_epochs(
-    network: Network,
+    learner: Learner,
     images: npt.NDArray[np.uint8],
     labels: npt.NDArray[np.int64],
     rows: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
@@ -169,66 +218,34 @@ def _run_epochs(
     params: TrainParams,
     computing: torch.autocast,
     device: torch.device,
-) -> tuple[list[EpochScore], dict[str, Tensor]]:
+    stored: Path | None,
+) -> None:
     train_rows, val_rows = rows
-    optimiser = torch.optim.Adam(
-        network.parameters(), lr=params.lr, weight_decay=params.weight_decay, fused=_fused(device)
-    )
-    schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(
-        optimiser,
-        mode="max",
-        factor=params.lr_factor,
-        patience=params.lr_patience,
-        threshold=0.0,
-        threshold_mode="abs",
-        eps=0.0,
-    )
-    history: list[EpochScore] = []
-    best = 0
-    state: dict[str, Tensor] = {}
-    with tqdm(range(1, params.epochs + 1), desc="train", unit="epoch", disable=None) as bar:
-        for epoch in bar:
-            lr = float(optimiser.param_groups[0]["lr"])
-            batches = _batches(images, labels, train_rows, params, epoch, device)
-            train_loss = _train_epoch(network, batches, loss, optimiser, epoch, computing)
-            val_loss, val_macro_f1, val_accuracy = validate(network, images, labels, val_rows, loss, params, device)
-            history.append(EpochScore(epoch, lr, train_loss, val_loss, val_macro_f1, val_accuracy))
-            bar.set_postfix(val_macro_f1=f"{100 * val_macro_f1:.1f} %")
-            if epoch == 1 or val_macro_f1 > history[best].val_macro_f1:
-                best = epoch - 1
-                state = {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
-            if len(history) - 1 - best >= params.patience:
-                break
-            schedule.step(val_macro_f1)
-    return history, state
-
-
-def _train_epoch(
-    network: Network,
-    batches: Iterator[tuple[Tensor, Tensor]],
-    loss: Loss,
-    optimiser: torch.optim.Optimizer,
-    epoch: int,
-    computing: torch.autocast,
-) -> float:
-    network.train()
-    total, seen = 0.0, 0
-    for batch, gold in batches:
-        optimiser.zero_grad(set_to_none=True)
-        with computing:
-            logits = network(batch)
-        batch_loss = loss(logits.float(), gold)
-        value = float(batch_loss.detach())
-        if not np.isfinite(value):
-            raise ModelError(f"training diverged in epoch {epoch}: the loss is {value}; lower train.lr")
-        batch_loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it unannotated
-        optimiser.step()
-        total, seen = total + value * len(gold), seen + len(gold)
-    return total / seen
+    found = None if stored is None else read_training(stored)
+    if found is not None:
+        learner.resume(found)
+        tell(f"train: goes on after epoch {len(learner.history)} of {params.epochs}, as {stored} says")
+    terminal = sys.stderr.isatty()
+    with tqdm(total=params.epochs, initial=len(learner.history), desc="train", unit="epoch", disable=None) as bar:
+        while not learner.finished:
+            began, epoch = time.monotonic(), len(learner.history) + 1
+            train_loss, lr = learner.learn(_batches(images, labels, train_rows, params, epoch, device), computing)
+            scores = (math.nan, math.nan, math.nan)
+            if len(val_rows):
+                scores = validate(learner.judged, images, labels, val_rows, loss, params, device)
+            learner.note(EpochScore(epoch, lr, train_loss, *scores))
+            if stored is not None:
+                write_training(stored, learner.state())
+            val = f", validation macro F1 {100 * scores[1]:.1f} %" if len(val_rows) else ""
+            bar.update()
+            bar.set_postfix_str(val[2:])
+            if not terminal:
+                taken_s = time.monotonic() - began
+                tell(f"train: epoch {epoch} of {params.epochs}: loss {train_loss:.4f}{val}, {taken_s:.1f} s")
 
 
 def validate(
-    network: Network,
+    network: nn.Module,
     images: npt.NDArray[np.uint8],
     labels: npt.NDArray[np.int64],
     rows: npt.NDArray[np.int64],
@@ -288,10 +305,6 @@ def _one_ahead(make: Callable[[Tensor], T], items: list[Tensor]) -> Iterator[T]:
             following = thread.submit(make, item)
             yield ready
         yield following.result()
-
-
-def _fused(device: torch.device) -> bool:
-    return device.type in {"cpu", "cuda"}
 
 
 def _by_class(counts: npt.NDArray[np.int64]) -> str:

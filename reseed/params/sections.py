@@ -14,7 +14,7 @@ from reseed.params.load import Section, join_problems, read_yaml, section_proble
 from reseed.params.predict import PredictParams
 from reseed.params.pull import PullParams
 from reseed.params.split import SplitParams
-from reseed.params.train import TrainParams
+from reseed.params.train import RepeatedTrainParams
 
 SECTIONS: Final[dict[str, type[Section]]] = {
     "pull": PullParams,
@@ -22,7 +22,7 @@ SECTIONS: Final[dict[str, type[Section]]] = {
     "catalog": CatalogParams,
     "split": SplitParams,
     "extract": ExtractParams,
-    "train": TrainParams,
+    "train": RepeatedTrainParams,
     "predict": PredictParams,
     "baselines": BaselinesParams,
     "aggregate": AggregateParams,

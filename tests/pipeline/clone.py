@@ -12,7 +12,19 @@ from typing import Any
 from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[2]
-STAGES = ("pull", "catalog", "split", "extract", "pretrained", "train", "predict", "baselines", "aggregate", "evaluate")
+STAGES = (
+    "pull",
+    "catalog",
+    "split",
+    "extract",
+    "pretrained",
+    "train",
+    "predict",
+    "repeats",
+    "baselines",
+    "aggregate",
+    "evaluate",
+)
 
 
 def environment() -> dict[str, str]:

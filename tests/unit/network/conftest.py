@@ -23,22 +23,31 @@ TRAIN_VALUES: dict[str, Any] = {
     "checkpoint": "none",
     "loss": "focal",
     "gamma": 2.0,
+    "label_smoothing": 0.0,
     "class_weights": "none",
     "sampler": "balanced",
     "allow_double_correction": False,
+    "optimiser": "adam",
     "lr": 0.002,
+    "head_lr": 1.0,
     "weight_decay": 0.0001,
+    "schedule": "plateau",
+    "warmup": 0.0,
     "lr_factor": 0.5,
     "lr_patience": 2,
     "batch_size": 16,
     "epochs": 2,
     "patience": 10,
+    "ema": 0.0,
     "flip": 0.5,
     "red_shift": 0.1,
     "contrast": 0.2,
     "brightness": 0.2,
     "blur": 0.1,
     "bn_momentum": 0.1,
+    "freeze": "none",
+    "refit": False,
+    "numerics": "portable",
     "threads": 1,
     "precision": "float32",
     "device": "cpu",
@@ -136,7 +145,8 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     train = "".join(f"  {key}: {str(value).lower()}\n" for key, value in TRAIN_VALUES.items())
     write_text(
         tmp_path / "params.yaml",
-        f"train:\n{train}predict:\n  batch_size: 32\n  engine: torch\n  threads: 1\n  device: cpu\n  calibrate: none\n",
+        f"train:\n{train}  repeats: 2\npredict:\n  batch_size: 32\n  engine: torch\n  threads: 1\n  device: cpu\n"
+        "  flips: 1\n  numerics: portable\n  calibrate: none\n",
     )
     monkeypatch.chdir(tmp_path)
     return tmp_path

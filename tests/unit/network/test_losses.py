@@ -29,9 +29,9 @@ def test_without_focus_it_is_weighted_cross_entropy_averaged_over_patches() -> N
     labels = torch.randint(0, 3, (20,), generator=generator)
     weights = torch.tensor([0.2, 0.8, 2.0], dtype=torch.float64)
     expected = functional.cross_entropy(logits, labels, weight=weights, reduction="none").mean()
-    for loss in (make_loss("cross_entropy", 2.0, weights), make_loss("focal", 0.0, weights)):
+    for loss in (make_loss("cross_entropy", 2.0, 0.0, weights), make_loss("focal", 0.0, 0.0, weights)):
         assert loss(logits, labels).item() == pytest.approx(expected.item(), abs=1e-12)
-    assert make_loss("focal", 2.0, weights)(logits, labels) < expected
+    assert make_loss("focal", 2.0, 0.0, weights)(logits, labels) < expected
 
 
 @settings(deadline=None)  # torch's first call takes longer than the rest

@@ -13,23 +13,25 @@ from reseed.artifacts.patches import PATCH_INDEX
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError, TableError
-from stages import predict, pretrained, train
+from stages import predict, pretrained, repeats, train
 
 OUTPUTS = (
     "data/pretrained/weights.pt",
     "data/pretrained/weights.json",
     "models/model.pt",
     "models/model.json",
+    "models/without_val.pt",
     "models/train.json",
     "models/training.csv",
     "data/predictions/engine.json",
+    "data/predictions/repeats.csv",
     "data/predictions/patches.csv",
     "data/predictions/calibration.json",
 )
 
 
 def run_all() -> None:
-    for stage in (pretrained, train, predict):
+    for stage in (pretrained, train, predict, repeats):
         stage.main([])
 
 
@@ -38,7 +40,16 @@ def test_stages_hand_over_and_repeat_to_the_byte(workspace: Path, capfd: pytest.
     first = {name: (workspace / name).read_bytes() for name in OUTPUTS}
     run_all()
     assert {name: (workspace / name).read_bytes() for name in OUTPUTS} == first
-    assert capfd.readouterr() == ("", ""), "progress shows although this is no terminal"
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    lines = shown.err.splitlines()
+    assert (
+        len(lines) == 2 + 3 + 2 + 2
+    )  # two epochs, the repeat with its two, then two again and the repeat that is there
+    assert re.fullmatch(r"train: epoch 2 of 2: loss 0\.\d{4}, validation macro F1 \d+\.\d %, \d+\.\d s", lines[1])
+    assert lines[2] == "repeats: training 2 of 2"
+    # The second run trains anew, but for the repeat, which it has.
+    assert "goes on after epoch 2 of 2, as " in lines[-1]
 
     predictions = PATCH_PREDICTIONS.read(workspace / OUTPUTS[-2])
     index = PATCH_INDEX.read(workspace / "data/patches/index.csv")
@@ -91,11 +102,12 @@ def test_every_engine_predicts_the_same_and_is_recorded(workspace: Path) -> None
         predict.main([])
         tables[engine] = PATCH_PREDICTIONS.read(workspace / "data/predictions/patches.csv")
         record = json.loads((workspace / "data/predictions/engine.json").read_text())
-        assert (record["engine"], record["device"]) == ("onnx" if engine == "auto" else engine, "cpu")
+        assert (record["engine"], record["device"]) == ("torch" if engine == "auto" else engine, "cpu")
+        assert record["numerics"] == ("portable" if record["engine"] == "torch" else "native")
     for table in tables.values():
         assert table["predicted"].tolist() == tables["torch"]["predicted"].tolist()
         assert np.abs(table[columns].to_numpy() - tables["torch"][columns].to_numpy()).max() <= 1e-4
-    assert tables["auto"].equals(tables["onnx"])
+    assert tables["auto"].equals(tables["torch"])
 
 
 def test_patches_of_another_extract_are_refused(workspace: Path) -> None:
