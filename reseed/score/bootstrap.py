@@ -146,7 +146,7 @@ def intervals(
     """
     used = _filled(tables)
     if len(used) < MIN_CLUSTERS:
-        return dict.fromkeys(scores, _none(len(used), _too_few(len(used))))
+        return dict.fromkeys(scores, no_interval(len(used)))
     sums = resampled_sums(used, resamples, seed)
     whole = used.sum(axis=0)[None]
     return {
@@ -187,7 +187,7 @@ def paired_differences(
         for name, score in scores.items()
     }
     if len(used) < MIN_CLUSTERS:
-        none = _none(len(used), _too_few(len(used)))
+        none = no_interval(len(used))
         return {name: Difference(value, none, float("nan")) for name, value in observed.items()}
     sums = resampled_sums(used, resamples, seed)
     found = {}
@@ -211,8 +211,11 @@ def _none(clusters: int, reason: str) -> Interval:
     return Interval(float("nan"), float("nan"), clusters, reason)
 
 
-def _too_few(clusters: int) -> str:
-    return f"{clusters} cluster{'' if clusters == 1 else 's'}; an interval needs at least {MIN_CLUSTERS}"
+def no_interval(clusters: int) -> Interval:
+    """Return that so few clusters give no interval."""
+    return _none(
+        clusters, f"{clusters} cluster{'' if clusters == 1 else 's'}; an interval needs at least {MIN_CLUSTERS}"
+    )
 
 
 def _interval(

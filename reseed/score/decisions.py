@@ -91,12 +91,12 @@ def count_patches(predictions: pd.DataFrame, frame_labels: pd.DataFrame) -> Fram
 
 
 def best_alpha(counts: FrameCounts) -> Fraction | None:
-    """Return the alpha of the best frame macro F1 on validation frames; None if none of them has a reference.
+    """Return the alpha of the best frame macro F1 on validation frames, in the middle of its plateau; None without any.
 
     The only place where an alpha is chosen: for the network, for a fold, and where the choice is checked.
     """
     curve = counts.curve(VAL)
-    return curve.best()[0] if curve.n else None
+    return curve.best().alpha if curve.n else None
 
 
 def decide_frames(

@@ -140,6 +140,7 @@ def alpha_details(evidence: Evidence) -> dict[str, Any]:
     return {
         "used": evidence.alpha,
         "best_on_validation": _best(evidence, VAL),
+        "interval_on_validation": _alpha_interval(evidence),
         "best_on_test_in_hindsight": _best(evidence, TEST),
         "cost": _costs(evidence),
         "deploy_precision_recall_area": {split: _area(evidence, split) for split in SCORED},
@@ -246,8 +247,20 @@ def _best(evidence: Evidence, split: str) -> dict[str, Any] | str:
     curve = evidence.curve(split)
     if curve.n == 0:
         return NOT_AVAILABLE
-    alpha, score = curve.best()
-    return {"alpha": float(alpha), "frame_macro_f1": percent(score), "n": curve.n}
+    best = curve.best()
+    return {
+        "alpha": float(best.alpha),
+        "plateau": {"low": float(best.low), "high": float(best.high)},
+        "frame_macro_f1": percent(best.score),
+        "n": curve.n,
+    }
+
+
+def _alpha_interval(evidence: Evidence) -> dict[str, Any] | str:
+    found = evidence.alpha_interval()
+    if not found.available:
+        return {"low": NOT_AVAILABLE, "high": NOT_AVAILABLE, "clusters": found.clusters, "reason": found.reason}
+    return {"low": _number(found.low), "high": _number(found.high), "clusters": found.clusters}
 
 
 def _costs(evidence: Evidence) -> dict[str, Any] | str:
@@ -258,7 +271,7 @@ def _costs(evidence: Evidence) -> dict[str, Any] | str:
     prices = (settings.cost_false_deploy, settings.cost_missed_deploy)
     val, test = evidence.curve(VAL), evidence.curve(TEST)
     on_val, on_test = expected_costs(val, *prices), expected_costs(test, *prices)
-    cheapest = cheapest_alpha(val, on_val)
+    cheapest = float(cheapest_alpha(val, on_val))
     at = np.isclose(val.alphas, cheapest)
     return {
         "false_deploy": settings.cost_false_deploy,

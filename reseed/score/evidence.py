@@ -14,7 +14,8 @@ from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.base.classes import CLASS_INDEX
 from reseed.base.errors import TableError
 from reseed.params.evaluate import EvaluateParams
-from reseed.score.alpha_curve import AlphaCurve, alpha_curve
+from reseed.score.alpha_curve import AlphaCurve, alpha_curve, alpha_interval
+from reseed.score.bootstrap import Interval
 from reseed.score.calibration import Reliability, reliability
 from reseed.score.confusion import Counts, class_indices, confusion_counts, decision_indices
 from reseed.score.registry import ANSWER, NAMES, PATCH, TASKS, Task, TaskScores, indices, score_task
@@ -104,6 +105,18 @@ class Evidence:
         frames = self.labelled_frames(split)
         gold = decision_indices(frames["gold"], "reference decisions")
         return alpha_curve(split, frames["deploy_count"].to_numpy(), frames["n_patches"].to_numpy(), gold)
+
+    def alpha_interval(self) -> Interval:
+        """Return the 95 % range of the alpha that resampled validation groups would choose."""
+        frames, settings = self.labelled_frames(VAL), self.context.settings
+        return alpha_interval(
+            frames["deploy_count"].to_numpy(),
+            frames["n_patches"].to_numpy(),
+            decision_indices(frames["gold"], "reference decisions"),
+            list(frames["group"]),
+            settings.resamples,
+            settings.seed,
+        )
 
 
 def labelled(table: pd.DataFrame, split: str) -> pd.DataFrame:

@@ -49,7 +49,7 @@ found["score patches"] = said("score", patches, patches, "--where", "split=test"
 found["score frames"] = said("score", frames, frames, "--task", "frame", "--where", "split=test")
 found["crossval"] = " ".join(column.name for column in HELD_OUT)
 curve = alpha_curve("test", np.array([1, 3]), np.array([4, 4]), np.array([0, 1]))
-figure = alpha_figure(curve, curve, 0.5, 1.0, Interval(0.0, 1.0, 9), None, synthetic=False)
+figure = alpha_figure(curve, curve, 0.5, 1.0, Interval(0.0, 1.0, 9), None, Interval(0.2, 0.6, 9), synthetic=False)
 found["alpha figure"] = " ".join(text.get_text() for text in figure.findobj(Text))
 history = History(here / "history")
 history.root.mkdir()

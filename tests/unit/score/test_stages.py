@@ -51,8 +51,8 @@ def test_aggregate_picks_alpha_on_validation_and_decides_every_frame(run: Path) 
     aggregate.main([])
     frames = FRAME_PREDICTIONS.read(run / "data/predictions/frames.csv")
     # Validation: Brampton_0000 has 2 of 4 Deploy (gold Deploy), Brampton_0001 1 of 4 (gold No-Deploy): both are right
-    # for 0.25 <= alpha < 0.5, and ties go to the higher, 0.49.
-    assert set(frames["alpha"]) == {0.49}
+    # for 0.25 <= alpha < 0.5; auto takes the middle of 0.25 to 0.49.
+    assert set(frames["alpha"]) == {0.37}
     assert len(frames) == 10
     assert frames["deploy_count"].tolist() == [2, 0, 2, 1, 1, 1, 0, 3, 4, 0]
     assert frames.loc[frames["decision"] == "Deploy", "frame_id"].tolist() == [
@@ -83,7 +83,7 @@ def test_metrics_by_hand(run: Path) -> None:
     # Test patches (gold predicted): Coil DD DC NN | NN CC CC ND, Dory NN NN CC CC | DD DD NN CD: 15 labelled.
     # Deploy: tp 3 (1 + 2), fp 2 (ND, CD), fn 1 (DC): F1 6/9. Coral: tp 4, fp 1, fn 1: 8/10.
     # No-Deploy: tp 5 (NN: 1 + 1 + 2 + 1), fn 1 (ND), fp 0: 10/11. Right: 3 + 4 + 5 = 12 of 15.
-    # Test frames at 0.49: Coil_0000 gold Deploy, 1 of 4: missed. Coil_0001 right. Dory_0001, 3 of 4: false.
+    # Test frames at 0.37: Coil_0000 gold Deploy, 1 of 4: missed. Coil_0001 right. Dory_0001, 3 of 4: false.
     # Accuracy 1/3; No-Deploy: tp 1, fn 1, fp 1: F1 1/2; Deploy: 0. Macro F1 1/4.
     # Validation patches: Brampton DD DD NN CC | ND NN CC CN: D 4/5, N 2*2/(2*2+1+1) = 2/3, C 4/5.
     assert score() == {
@@ -98,7 +98,7 @@ def test_metrics_by_hand(run: Path) -> None:
             "deploy_f1": 66.6667,
         },
         "frame": {
-            "alpha": 0.49,
+            "alpha": 0.37,
             "accuracy": 33.3333,
             "macro_f1": 25.0,
             "deploy_precision": 0.0,
@@ -122,7 +122,12 @@ def test_details_by_hand(run: Path) -> None:
     # all 16 test patches, the unlabelled one too: 6 No-Deploy, 5 Coral, 5 Deploy
     assert test["predicted_share"] == {"no_deploy": 37.5, "coral": 31.25, "deploy": 31.25}
     assert details["frame"]["val"]["confusion"]["counts"] == [[1, 0], [0, 1]]
-    assert details["alpha"]["best_on_validation"] == {"alpha": 0.49, "frame_macro_f1": 100.0, "n": 2}
+    assert details["alpha"]["best_on_validation"] == {
+        "alpha": 0.37,
+        "plateau": {"low": 0.25, "high": 0.49},
+        "frame_macro_f1": 100.0,
+        "n": 2,
+    }
     assert details["alpha"]["best_on_test_in_hindsight"]["n"] == 3
     assert details["data"]["frames"] == {"train": 2, "val": 2, "test": 4}
     assert details["data"]["sources"][0]["sha256"] == "ab" * 32
