@@ -6,7 +6,7 @@ from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
-from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
+from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS, REPEAT_DECISIONS, REPEAT_PREDICTIONS
 from reseed.artifacts.raw import read_raw
 from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.artifacts.training import TRAINING_CURVE
@@ -20,17 +20,22 @@ from reseed.score.details import describe, summarise
 from reseed.score.evidence import Context, Evidence, confident_mistakes, gather, patch_rows, with_kinds
 from reseed.score.percent import score_csv
 from reseed.score.plots import TABLES
-from stages.runner import run_stage, wants_pictures
+from reseed.score.registry import FRAME, PATCH
+from stages.runner import parse_arguments, run_stage
 
 DATA, PREDICTIONS, TRAINING = Path("data"), Path("data/predictions"), Path("models/training.csv")
 
 
 def main(argv: list[str] | None = None) -> None:
     """Read the predictions, score and draw them, then write."""
-    pictures_wanted = wants_pictures(__doc__, argv)
+    parse_arguments(__doc__, argv)
     evidence = read_evidence(load_section(Path("params.yaml"), "evaluate", EvaluateParams))
-    if pictures_wanted:
-        draw(evidence)
+    mistakes = confident_mistakes(evidence, evidence.context.settings.mistakes)
+    packed = open_patches(DATA / "patches/patches.npy")
+    pictures = packed[patch_rows(mistakes, PATCH_INDEX.read(DATA / "patches/index.csv"), len(packed))]
+    report = ReportData(evidence, mistakes, pictures, TRAINING_CURVE.read(TRAINING))
+    drawn = {name: marked(draw(report), notices(report)) for name, draw in PICTURES.items()}
+    write_folder(Path("plots/figures"), {f"{name}.png": png_bytes(figure) for name, figure in drawn.items()})
     write_json(Path("metrics/metrics.json"), summarise(evidence))
     write_json(Path("metrics/details.json"), describe(evidence))
     for name, table in TABLES.items():
@@ -38,31 +43,29 @@ def main(argv: list[str] | None = None) -> None:
     write_bytes(Path("plots/training.csv"), TRAINING.read_bytes())
 
 
-def draw(evidence: Evidence) -> None:
-    """Draw every figure of the report to `plots/figures`."""
-    mistakes = confident_mistakes(evidence, evidence.context.settings.mistakes)
-    packed = open_patches(DATA / "patches/patches.npy")
-    images = packed[patch_rows(mistakes, PATCH_INDEX.read(DATA / "patches/index.csv"), len(packed))]
-    report = ReportData(evidence, mistakes, images, TRAINING_CURVE.read(TRAINING))
-    drawn = {name: marked(picture(report), notices(report)) for name, picture in PICTURES.items()}
-    write_folder(Path("plots/figures"), {f"{name}.png": png_bytes(figure) for name, figure in drawn.items()})
-
-
 def read_evidence(settings: EvaluateParams) -> Evidence:
     """Read predictions and everything they are scored against."""
-    tables = (SPLITS_TABLE.read(DATA / "catalog/splits.csv"), CONDITIONS.read(PREDICTIONS / "conditions.csv"))
-    labels = (PATCH_LABELS.read(DATA / "patches/labels.csv"), FRAME_LABELS.read(DATA / "catalog/frame_labels.csv"))
-    answers, calibration = (
-        BASELINE_PREDICTIONS.read(PREDICTIONS / "baselines.csv"),
-        read_json(PREDICTIONS / "calibration.json"),
+    labels = PATCH_LABELS.read(DATA / "patches/labels.csv")
+    context = Context(
+        settings=settings,
+        splits=SPLITS_TABLE.read(DATA / "catalog/splits.csv"),
+        conditions=CONDITIONS.read(PREDICTIONS / "conditions.csv"),
+        baselines=BASELINE_PREDICTIONS.read(PREDICTIONS / "baselines.csv"),
+        patch_labels=labels,
+        frame_labels=FRAME_LABELS.read(DATA / "catalog/frame_labels.csv"),
+        calibration=read_json(PREDICTIONS / "calibration.json"),
+        repeats={
+            PATCH: REPEAT_PREDICTIONS.read(PREDICTIONS / "repeats.csv"),
+            FRAME: REPEAT_DECISIONS.read(PREDICTIONS / "repeat_frames.csv"),
+        },
     )
-    context = Context(settings, *tables, answers, *labels, calibration)
-    catalog, sources = FRAMES.read(DATA / "catalog/frames.csv"), read_raw(DATA / "raw.json")
-    patches, frames = (
-        PATCH_PREDICTIONS.read(PREDICTIONS / "patches.csv"),
-        FRAME_PREDICTIONS.read(PREDICTIONS / "frames.csv"),
+    return gather(
+        patches=with_kinds(PATCH_PREDICTIONS.read(PREDICTIONS / "patches.csv"), labels),
+        frames=FRAME_PREDICTIONS.read(PREDICTIONS / "frames.csv"),
+        catalog=FRAMES.read(DATA / "catalog/frames.csv"),
+        sources=read_raw(DATA / "raw.json"),
+        context=context,
     )
-    return gather(with_kinds(patches, labels[0]), frames, catalog, sources, context)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,6 @@ _EXACT: Final = (
     ("patch", "n"),
     ("frame", "n"),
     ("data", "synthetic"),
-    ("data", "frames_train"),
-    ("data", "frames_test"),
 )
 # Scores that other digits move; what is left of the frame scores follows from the same decisions.
 _PATCH_SCORES: Final = ("macro_f1", "accuracy", "no_deploy_f1", "coral_f1", "deploy_f1")

@@ -48,7 +48,9 @@ def report_page(report: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
         **{
             **report,
             "scores": scores,
-            "verdicts": [row for row in scores if row["score"] in _VERDICTS],
+            "tested": [row for row in scores if row["score"] in _VERDICTS],
+            "evidence": report["verdicts"]["head"],
+            "one_training": report["trainings"] is None or min(report["trainings"].values()) < 2,
             "head_name": _named(report["head"]),
             "base_name": _named(report["base"]),
             "synthetic_notice": SYNTHETIC_NOTICE,
