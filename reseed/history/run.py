@@ -336,7 +336,7 @@ class Run:
             TableError: If a training does not answer every test item.
         """
         first, found = self.answers, [self.answers]
-        if not self.has(_REPEATED["frame"]):
+        if _REPEATED["frame"] not in self.outputs:
             return tuple(found)
         patches = self._columns(_REPEATED["patch"], ["repeat", "patch_id", "predicted"])
         frames = self._columns(_REPEATED["frame"], ["repeat", "frame_id", "decision"])
