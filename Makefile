@@ -1,6 +1,9 @@
 # make repro                    the demo reef, from nothing to a scored, versioned result
 # make repro PARAMS=params/x    another profile, beside the workspace in runs/x
 # make test | make lint         what a change must pass
+# make test-fast                the same tests without those that run DVC
+# make coverage                 which lines and branches the fast tests reach; fails below the floor in pyproject.toml
+# make measure                  how large the project is
 # make bench                    how fast it is beside the published procedure
 
 PYTHON ?= python3
@@ -13,7 +16,7 @@ PROFILE := $(basename $(notdir $(PARAMS)))
 RUN := $(CURDIR)/runs/$(PROFILE)
 WORKFLOWS := $(wildcard .github/workflows/*.yml)
 
-.PHONY: install repro test lint bench format deps
+.PHONY: install repro test test-fast coverage lint measure bench format deps
 .DELETE_ON_ERROR:
 
 install: $(VENV)/.installed
@@ -21,18 +24,31 @@ install: $(VENV)/.installed
 ifeq ($(PARAMS),params.yaml)
 repro: $(VENV)/.installed
 	python -m reseed check
+	python .ci/unlock
 	dvc repro
 	python -m reseed scores
 else
 repro: $(VENV)/.installed
 	python -m reseed check --params "$(PARAMS)"
 	sh .ci/profile "$(PARAMS)" "$(RUN)"
+	python .ci/unlock "$(RUN)"
 	cd "$(RUN)" && DVC_ROOT="$(CURDIR)" dvc repro
 	cd "$(RUN)" && python -m reseed scores
 endif
 
+PYTEST := python -m pytest -n 2 --dist loadgroup --durations=20
+
 test: $(VENV)/.installed-dev
-	python -m pytest -n 2 --dist loadgroup $(ARGS)
+	$(PYTEST) $(ARGS)
+
+test-fast: $(VENV)/.installed-dev
+	$(PYTEST) --ignore tests/pipeline $(ARGS)
+
+coverage: $(VENV)/.installed-dev
+	rm -rf .coverage
+	python -m coverage run -m pytest -n 2 --dist loadgroup --ignore tests/pipeline $(ARGS)
+	python -m coverage combine --quiet
+	python -m coverage report
 
 lint: $(VENV)/.installed-dev
 	ruff format --check .
@@ -42,6 +58,9 @@ lint: $(VENV)/.installed-dev
 	python -m tests.deps
 	check-jsonschema --builtin-schema vendor.github-workflows $(WORKFLOWS)
 	zizmor --offline --quiet $(WORKFLOWS)
+
+measure: $(VENV)/.installed-dev
+	python -m tests.measure
 
 bench: $(VENV)/.installed-dev
 	python -m benchmarks.bench $(ARGS)

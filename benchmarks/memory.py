@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 
 _PARAMS = """
 catalog: {annotator: A, max_pixels: 100000000, strict: true, max_quarantined_pct: 0.0, on_conflict: error,
-  label_map: label_map.yaml, unmapped: error, weak_labels: false, grid_rows: 4, grid_cols: 7}
+  label_map: label_map.yaml, unmapped: error, machine_labels: exclude, weak_labels: false, grid_rows: 4, grid_cols: 7}
 extract: {patch_size: 200, input_size: 96, min_purity: 0.5}
 """
 # The stage in a process of its own, which reports its own peak: in kilobytes on Linux.

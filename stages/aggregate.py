@@ -1,4 +1,4 @@
-"""Stage aggregate: would we deploy here? Turns the patches of each frame into one decision."""
+"""Stage aggregate: settle alpha and decide every frame."""
 
 from pathlib import Path
 

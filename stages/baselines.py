@@ -1,4 +1,4 @@
-"""Stage baselines: what would have been enough? Simpler answers to the same questions, and each frame's light."""
+"""Stage baselines: answer the same questions by simpler methods, and measure the light of each frame."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Stage catalog: what is in the data, and what of it is unusable?"""
+"""Stage catalog: list every usable frame and every label, and what cannot be used and why."""
 
 import sys
 from pathlib import Path
@@ -11,15 +11,18 @@ from reseed.figures.contact_sheet import survey_sheet
 from reseed.figures.style import png_bytes
 from reseed.params.catalog import CatalogParams
 from reseed.params.load import load_section
+from reseed.sources.stored import require_stored
 from reseed.survey.catalog import build_catalog, summary
-from stages.runner import run_stage, wants_pictures
+from stages.runner import parse_arguments, run_stage
 
 
 def main(argv: list[str] | None = None) -> None:
     """Decode every image once, read every table, and write what is there."""
-    pictures_wanted = wants_pictures(__doc__, argv)
+    arguments = parse_arguments(__doc__, argv, no_figures="write the tables, leave plots/contact_sheet.png as it is")
     params = load_section(Path("params.yaml"), "catalog", CatalogParams)
-    catalog = build_catalog(read_raw(Path("data/raw.json")), Path("data/raw"), params)
+    sources = read_raw(Path("data/raw.json"))
+    require_stored(sources)
+    catalog = build_catalog(sources, Path("data/raw"), params)
     out = Path("data/catalog")
     FRAMES.write(catalog.frames, out / "frames.csv")
     PIECES.write(catalog.pieces, out / "pieces.csv")
@@ -27,10 +30,12 @@ def main(argv: list[str] | None = None) -> None:
     FRAME_LABELS.write(catalog.frame_labels, out / "frame_labels.csv")
     QUARANTINE.write(catalog.quarantine, out / "quarantine.csv")
     write_json(out / "counts.json", catalog.counts)
-    if pictures_wanted:
+    if not arguments.no_figures:
         sheet = survey_sheet(catalog.frames, catalog.pieces, Path("data/raw"))
         write_bytes(Path("plots/contact_sheet.png"), png_bytes(sheet))
     sys.stdout.write(summary(catalog.counts))
+    for remark in catalog.remarks:
+        sys.stderr.write(f"catalog: {remark}\n")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Stage evaluate: how good is it, and how sure are we? Writes the scores, the tables behind the plots, the pictures."""
+"""Stage evaluate: score patches and frames, with intervals, tables and figures."""
 
 from pathlib import Path
 
 from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
 from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.leakage import read_leakage
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS, REPEAT_DECISIONS, REPEAT_PREDICTIONS
 from reseed.artifacts.raw import read_raw
@@ -28,19 +29,24 @@ DATA, PREDICTIONS, TRAINING = Path("data"), Path("data/predictions"), Path("mode
 
 def main(argv: list[str] | None = None) -> None:
     """Read the predictions, score and draw them, then write."""
-    parse_arguments(__doc__, argv)
+    arguments = parse_arguments(__doc__, argv, no_figures="write the scores and tables, leave plots/figures as it is")
     evidence = read_evidence(load_section(Path("params.yaml"), "evaluate", EvaluateParams))
-    mistakes = confident_mistakes(evidence, evidence.context.settings.mistakes)
-    packed = open_patches(DATA / "patches/patches.npy")
-    pictures = packed[patch_rows(mistakes, PATCH_INDEX.read(DATA / "patches/index.csv"), len(packed))]
-    report = ReportData(evidence, mistakes, pictures, TRAINING_CURVE.read(TRAINING))
-    drawn = {name: marked(draw(report), notices(report)) for name, draw in PICTURES.items()}
-    write_folder(Path("plots/figures"), {f"{name}.png": png_bytes(figure) for name, figure in drawn.items()})
+    if not arguments.no_figures:
+        write_folder(Path("plots/figures"), figures(evidence))
     write_json(Path("metrics/metrics.json"), summarise(evidence))
     write_json(Path("metrics/details.json"), describe(evidence))
     for name, table in TABLES.items():
         write_text(Path(f"{name}.csv"), score_csv(table.build(evidence), table.columns))
     write_bytes(Path("plots/training.csv"), TRAINING.read_bytes())
+
+
+def figures(evidence: Evidence) -> dict[str, bytes]:
+    """Draw every figure, those of the most confident mistakes with their patches: file name -> PNG."""
+    mistakes = confident_mistakes(evidence, evidence.context.settings.mistakes)
+    packed = open_patches(DATA / "patches/patches.npy")
+    pictures = packed[patch_rows(mistakes, PATCH_INDEX.read(DATA / "patches/index.csv"), len(packed))]
+    report = ReportData(evidence, mistakes, pictures, TRAINING_CURVE.read(TRAINING))
+    return {f"{name}.png": png_bytes(marked(draw(report), notices(report))) for name, draw in PICTURES.items()}
 
 
 def read_evidence(settings: EvaluateParams) -> Evidence:
@@ -58,6 +64,7 @@ def read_evidence(settings: EvaluateParams) -> Evidence:
             PATCH: REPEAT_PREDICTIONS.read(PREDICTIONS / "repeats.csv"),
             FRAME: REPEAT_DECISIONS.read(PREDICTIONS / "repeat_frames.csv"),
         },
+        leakage=read_leakage(DATA / "catalog/leakage.json"),
     )
     return gather(
         patches=with_kinds(PATCH_PREDICTIONS.read(PREDICTIONS / "patches.csv"), labels),

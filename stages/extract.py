@@ -1,4 +1,4 @@
-"""Stage extract: which pixels, with which label?"""
+"""Stage extract: cut every frame into patches and give each patch its label."""
 
 import sys
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Stage predict: what does the network say of every patch?"""
+"""Stage predict: classify every patch."""
 
 from pathlib import Path
 

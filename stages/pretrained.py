@@ -1,4 +1,4 @@
-"""Stage pretrained: which weights do we start from?"""
+"""Stage pretrained: find and store the weights that training starts from."""
 
 from pathlib import Path
 

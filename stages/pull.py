@@ -1,4 +1,4 @@
-"""Stage pull: what did I get, and is it what I pinned?"""
+"""Stage pull: bring every source to data/raw and check it against its pinned digest."""
 
 import sys
 from pathlib import Path

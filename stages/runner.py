@@ -38,26 +38,21 @@ def run_stage(main: Callable[[], None]) -> None:
         sys.exit(EXIT_USER_ERROR)
 
 
-def parse_arguments(doc: str | None, argv: list[str] | None) -> None:
-    """Parse a stage's command line: `--help` prints `doc`, anything else is refused, as values come from params.yaml.
+def parse_arguments(doc: str | None, argv: list[str] | None, **switches: str) -> argparse.Namespace:
+    """Parse a stage's command line: `--help` prints `doc`; values come from params.yaml, so there is little else.
 
     Args:
         doc: The stage's own docstring.
         argv: Arguments without the program name; those of the process if None.
-    """
-    argparse.ArgumentParser(description=doc).parse_args(argv)
+        **switches: Options that are off unless given, with their help: `no_figures` is `--no-figures`.
 
-
-def wants_pictures(doc: str | None, argv: list[str] | None) -> bool:
-    """Parse the command line of a stage that draws; return whether it is to. The audit compares no pictures.
-
-    Args:
-        doc: See `parse_arguments`.
-        argv: Likewise.
+    Returns:
+        A boolean for each switch.
     """
     parser = argparse.ArgumentParser(description=doc)
-    parser.add_argument("--no-pictures", action="store_true", help="draw nothing; everything else is written")
-    return not parser.parse_args(argv).no_pictures
+    for name, text in switches.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=text)
+    return parser.parse_args(argv)
 
 
 def require_local_library(folder: Path) -> None:

@@ -1,13 +1,16 @@
-"""Stage split: who is train, val, test?"""
+"""Stage split: divide the frames into train, val and test, by groups that are never divided."""
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
-from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.frames import FRAMES, PIECES
+from reseed.artifacts.leakage import leakage_sentence, write_leakage
 from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.params.load import load_section
 from reseed.params.split import SplitParams
+from reseed.patches.leakage import look_at_borders
 from reseed.patches.overlap import sentence, table_leaks
 from reseed.patches.splits import divide, label_weights
 from stages.runner import parse_arguments, run_stage
@@ -33,6 +36,10 @@ def main(argv: list[str] | None = None) -> None:
     counts = table["split"].value_counts()
     sys.stdout.write("split: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) + " frames\n")
     sys.stdout.write(f"split: {sentence(table_leaks(frames, division.splits, params.guard_frames))}\n")
+    pieces = PIECES.read(catalog / "pieces.csv")
+    leakage = look_at_borders(frames, pieces, division.splits, Path("data/raw"), params.guard_frames)
+    write_leakage(leakage, catalog / "leakage.json")
+    sys.stdout.write(f"split: {leakage_sentence(asdict(leakage))}\n")
     for remark in division.remarks:
         sys.stderr.write(f"split: {remark}\n")
 

@@ -1,4 +1,4 @@
-"""Stage train: what did it learn?"""
+"""Stage train: train the network on the train patches, or take over a trained checkpoint."""
 
 from pathlib import Path
 

@@ -23,7 +23,7 @@ PATCH_LABELS = Table(
         Column("annotator", "text", "who labelled it"),
         Column("label", "text", "class of most of the annotated area; empty below extract.min_purity"),
         Column("purity", "float", "share of the annotated area inside the patch that has that class, 0-1"),
-        Column("kind", "text", "grid, rect, point, or weak: inherited from the frame, nobody looked at the patch"),
+        Column("kind", "text", "grid, rect, point, weak (inherited from the frame) or machine: nobody looked at it"),
         Column("gold", "int", "1 if this annotator is the reference (catalog.annotator)"),
     ),
     key=("patch_id", "annotator"),

@@ -65,3 +65,15 @@ def read_raw(path: Path) -> list[RawSource]:
 
 SYNTHETIC_NOTICE: Final = "SYNTHETIC demo reef, not a field score"
 WEAK_NOTICE: Final = "WEAK labels: patches inherited the label of their frame, nobody looked at them"
+MACHINE_NOTICE: Final = "MACHINE labels: the reference holds labels of a machine that no person confirmed"
+
+
+def label_notices(*labels: str | None) -> list[str]:
+    """Return what every score must say of the labels it was made with.
+
+    Args:
+        labels: `labels` of splits in `metrics/details.json`: `annotated`, `weak`, `machine`, or several with a comma.
+    """
+    kinds = {kind for text in labels if text for kind in text.split(", ")}
+    notices = {"weak": WEAK_NOTICE, "machine": MACHINE_NOTICE}
+    return [notice for kind, notice in notices.items() if kind in kinds]

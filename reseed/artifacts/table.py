@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from reseed.base.cells import guard_all, unguard
 from reseed.base.errors import TableError
 from reseed.base.files import write_text
 
@@ -72,6 +73,8 @@ class Table:
         for column in self.columns:
             if column.kind == "float":
                 typed[column.name] = typed[column.name].round(FLOAT_DECIMALS) + 0.0  # no -0.000000
+            elif column.kind == "text":
+                typed[column.name] = guard_all(typed[column.name])
         buffer = StringIO()
         typed.to_csv(buffer, index=False, lineterminator="\n", float_format=f"%.{FLOAT_DECIMALS}f")
         return buffer.getvalue()
@@ -96,6 +99,9 @@ class Table:
             raw = pd.read_csv(BytesIO(content), dtype=str, keep_default_na=False, encoding="utf-8")
             if list(raw.columns) != self.names:
                 raise TableError(f"{where}: columns {', '.join(raw.columns)}; needed: {', '.join(self.names)}")
+            for column in self.columns:
+                if column.kind == "text":
+                    raw[column.name] = [unguard(value) for value in raw[column.name]]
             typed = self._typed(raw)
             self._check_finite(raw)
         except (ValueError, pd.errors.ParserError) as error:

@@ -3,14 +3,16 @@
 import ast
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from reseed.audit.checks import FAIL, Check, judged
-from reseed.audit.trusted import PACKAGES
+from reseed.audit.trusted import PACKAGES, Code
 from reseed.base.errors import ReseedError
+from reseed.history.recorded import declared
 from reseed.history.repository import folder_digest, md5_of
-from reseed.history.run import LOCK, METRICS, RAW, Run, declared
+from reseed.history.run import LOCK, METRICS, RAW, Run
 
 Reader = Callable[[str], bytes | None]
 
@@ -52,21 +54,23 @@ def _files(module: str, read: Reader) -> Iterator[tuple[str, bytes]]:
             yield path, content
 
 
-def _imports(path: str, content: bytes) -> Iterator[str]:
+@lru_cache(maxsize=4096)  # every stage loads many of the same files
+def _imports(path: str, content: bytes) -> tuple[str, ...]:
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ReseedError(f"{path}: not readable as Python: {error}") from error
     package = PurePosixPath(path).parent.parts
+    found: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else ()
             base = ".".join([*above, *([node.module] if node.module else [])])
             # `from package import module` names a module, `from module import name` does not: both are tried.
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)
+            found += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    return tuple(found)
 
 
 # DVC leaves keys of these names out of what it compares (treeverse/dvc#10296): a change of one would rerun nothing.
@@ -77,11 +81,11 @@ _COMMAND: Final = re.compile(r"python -m (stages\.\w+)")
 _ABSENT: Final = object()
 
 
-def check_chain(run: Run) -> Check:
-    """Compare dvc.lock with dvc.yaml, params.yaml, the tracked files and itself."""
+def check_chain(run: Run, trusted: Code) -> Check:
+    """Compare dvc.lock with dvc.yaml, params.yaml, the tracked files, itself, and what the trusted code reads."""
     if not run.lock:
         return Check(FAIL, f"{run.name} has no {LOCK}, so nothing says what the score was computed from")
-    failures = [*_stages(run), *_links(run), *_params(run), *_closures(run), *_tracked(run)]
+    failures = [*_stages(run), *_links(run), *_params(run), *_unrecorded(run, trusted), *_closures(run), *_tracked(run)]
     path = _way_back(run)
     if path[-1] != RAW:
         failures.append(f"the chain from {METRICS} ends at {path[-1]}, not at data/raw")
@@ -130,12 +134,38 @@ def _params(run: Run) -> Iterator[str]:
     )
     for name in _both(run):
         locked = (run.lock[name].get("params") or {}).get("params.yaml") or {}
-        for key in sorted(locked.keys() ^ set(run.pipeline[name].get("params") or [])):
+        for key in sorted(locked.keys() ^ _recorded(run, name)):
             yield f"stage {name}: parameter {key} stands in {LOCK if key in locked else 'dvc.yaml'} alone"
         for key, used in locked.items():
             now = _value(values, key)
             if now is _ABSENT or not _same(used, now):
                 yield f"stage {name} used {key}: {used}, params.yaml has {'none' if now is _ABSENT else now}"
+
+
+def _unrecorded(run: Run, trusted: Code) -> Iterator[str]:
+    """Yield every parameter that dvc.lock need not record, so that it may have been changed after the run."""
+    for name, stage in trusted.pipeline.items():
+        if name in run.pipeline:
+            for key in sorted(set(stage.get("params") or []) - _recorded(run, name)):
+                yield f"stage {name} reads the parameter {key}, which is not among its params: it was not recorded"
+    recorded = {key for name in run.pipeline for key in _recorded(run, name)}
+    for key in _leaves(run.params):
+        parts = key.split(".")
+        if not recorded & {".".join(parts[:depth]) for depth in range(1, len(parts) + 1)}:
+            yield f"params.yaml: {key} is among the params of no stage: it was not recorded and may have been changed"
+
+
+def _recorded(run: Run, stage: str) -> set[str]:
+    """Return the parameters of params.yaml that dvc.yaml lists for a stage; those of other files are no strings."""
+    return {str(key) for key in run.pipeline[stage].get("params") or []}
+
+
+def _leaves(values: dict[str, Any], above: str = "") -> Iterator[str]:
+    for key, child in values.items():
+        if isinstance(child, dict) and child:
+            yield from _leaves(child, f"{above}{key}.")
+        else:
+            yield f"{above}{key}"
 
 
 def _closures(run: Run) -> Iterator[str]:
@@ -170,7 +200,12 @@ def digest_of(run: Run, path: str) -> str | None:
     """Return the md5 that DVC gives a tracked file, or a folder of tracked files; None where git has no such file."""
     if run.has(path):
         return md5_of(run.source(path))
-    inside = sorted(name for name in run.tracked if name.startswith(f"{path}/") and run.has(name))
+    inside = sorted(
+        name
+        for name in run.tracked
+        # .dvcignore leaves the READMEs of packages out of every folder that a stage depends on.
+        if name.startswith(f"{path}/") and not name.endswith("/README.md") and run.has(name)
+    )
     if not inside:
         return None
     return folder_digest({name.removeprefix(f"{path}/"): md5_of(run.source(name)) for name in inside})

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from reseed.audit.checks import DIFFERS, PASS, Check
-from reseed.audit.trusted import PACKAGES, Trusted, is_code
+from reseed.audit.trusted import PACKAGES, Code, is_code
 from reseed.history.run import Run
 
 # What a file can change, by the start of its path, the most serious first: a file stands where it first fits.
@@ -31,7 +31,7 @@ UNKNOWN: Final[dict[str, str]] = {
 _DIFF_LINES: Final = 2000
 
 
-def check_code(run: Run, trusted: Trusted) -> Check:
+def check_code(run: Run, trusted: Code) -> Check:
     """Compare every file that shapes what runs; say what each that differs can change."""
     differing = list(differences(run, trusted))
     links = sorted(path for path, entry in run.tracked.items() if entry.kind != "file")
@@ -58,13 +58,13 @@ def check_code(run: Run, trusted: Trusted) -> Check:
     return Check(DIFFERS, reason, (reason, *findings), ())
 
 
-def made_by(trusted: Trusted) -> str:
+def made_by(trusted: Code) -> str:
     """Return name and version of the trusted code."""
     found = re.search(rb'^version = "([^"]+)"', trusted.files.get("pyproject.toml", b""), re.MULTILINE)
     return f"reseed {found[1].decode(errors='replace')}" if found else "reseed"
 
 
-def differences(run: Run, trusted: Trusted) -> Iterator[tuple[str, str]]:
+def differences(run: Run, trusted: Code) -> Iterator[tuple[str, str]]:
     """Yield the path of each file that differs, and how, sorted by path."""
     own = {path for path in run.tracked if is_code(path) and run.has(path)}
     for path in sorted(own | trusted.files.keys()):
@@ -76,7 +76,7 @@ def differences(run: Run, trusted: Trusted) -> Iterator[tuple[str, str]]:
             yield path, f"{path} was changed"
 
 
-def diff_lines(run: Run, trusted: Trusted) -> list[str]:
+def diff_lines(run: Run, trusted: Code) -> list[str]:
     """Return the differences as a unified diff, the trusted code first; control characters are written out."""
     lines: list[str] = []
     for path, how in differences(run, trusted):
@@ -86,7 +86,7 @@ def diff_lines(run: Run, trusted: Trusted) -> list[str]:
             continue
         old, new = (side.decode(errors="replace").splitlines() for side in sides)
         lines += difflib.unified_diff(old, new, f"{path} ({trusted.name})", f"{path} ({run.name})", lineterm="")
-    shown = [_printable(line) for line in lines[:_DIFF_LINES]]
+    shown = [printable(line) for line in lines[:_DIFF_LINES]]
     return shown + ([f"and {len(lines) - _DIFF_LINES} lines more"] if len(lines) > _DIFF_LINES else [])
 
 
@@ -111,5 +111,6 @@ def _shadow(path: str) -> str:
     return f": `import {module}` takes it before any library of that name"
 
 
-def _printable(line: str) -> str:
+def printable(line: str) -> str:
+    """Return a line with control characters written out: text of others does nothing to a terminal."""
     return "".join(c if c.isprintable() or c == "\t" else repr(c)[1:-1] for c in line)

@@ -1,6 +1,5 @@
 """Check leakage: what train, val and test share by the tables, repeated test frames, alpha chosen on validation."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
@@ -9,15 +8,17 @@ import pandas as pd
 
 from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.leakage import leakage_sentence
 from reseed.artifacts.patches import PATCH_INDEX
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
-from reseed.artifacts.splits import SPLITS, SPLITS_TABLE, TEST
+from reseed.artifacts.splits import SPLITS, SPLITS_TABLE
 from reseed.audit.checks import Check, judged
+from reseed.audit.remarks import remarks
 from reseed.history.run import Run
 from reseed.patches.overlap import table_leaks
 from reseed.score.decisions import AUTO, best_alpha, count_patches
 
-_SHOWN: Final = 3
+_LEAKAGE: Final = "data/catalog/leakage.json"
 
 
 def check_leakage(run: Run) -> Check:
@@ -35,7 +36,9 @@ def check_leakage(run: Run) -> Check:
         for first, second in leaks.copies
     ]
     failures += [*_groups(splits), *_torn(split_of, index, patches, decided)]
-    notes = list(_repeated(frames, split_of))
+    notes = remarks(run)
+    if _LEAKAGE in run.outputs or run.has(_LEAKAGE):
+        notes.append(leakage_sentence(run.mapping(_LEAKAGE)))
     if leaks.neighbours:
         notes.append(f"{len(leaks.neighbours)} pairs of neighbours of one sequence in different splits")
     best, used = best_alpha(count_patches(patches, labels)), Fraction(repr(float(decided["alpha"].iloc[0])))
@@ -47,23 +50,7 @@ def check_leakage(run: Run) -> Check:
         )
     elif best != used:
         notes.append(f"alpha {float(used):g} was set by hand; the validation optimum is {float(best):g}")
-    return judged(failures, [], "no frame, patch or equal file in two splits; pictures not compared", notes)
-
-
-def _repeated(frames: pd.DataFrame, split_of: dict[str, str]) -> Iterator[str]:
-    """Yield how often test frames of equal bytes count more than once."""
-    same: dict[str, list[str]] = defaultdict(list)
-    for row in frames[["frame_id", "sha256"]].to_dict("records"):
-        if split_of.get(row["frame_id"]) == TEST:
-            same[row["sha256"]].append(row["frame_id"])
-    repeated = sorted(sorted(names) for names in same.values() if len(names) > 1)
-    if repeated:
-        n_frames = sum(map(len, repeated))
-        first = repeated[0]
-        yield (
-            f"{n_frames} test frames are the same {len(repeated)} files again and again and count each time: "
-            f"{first[0]} {len(first)} times, as {', '.join(first[1 : _SHOWN + 1])} and so on"
-        )
+    return judged(failures, [], "no frame, patch or equal file in two splits", notes)
 
 
 def _groups(splits: pd.DataFrame) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from reseed.audit.checks import Check, judged
 from reseed.audit.redo import Redone, redo
-from reseed.audit.trusted import Trusted
+from reseed.audit.trusted import Code
 from reseed.history.run import Run
 
 SCORING: Final = ("aggregate", "evaluate")
@@ -15,17 +15,19 @@ DERIVING: Final = (("catalog", "split"), ("extract", "predict", "baselines"))
 _RENDERED: Final = "demo"
 
 
-def check_recompute(run: Run, trusted: Trusted, folder: Path) -> Check:
+def check_recompute(run: Run, trusted: Code, folder: Path) -> Check:
     """Redo the decisions and the scores from the stored predictions."""
     return _judge(redo(run, trusted, folder, [SCORING]), SCORING)
 
 
-def check_derive(run: Run, trusted: Trusted, folder: Path) -> Check:
+def check_derive(run: Run, trusted: Code, folder: Path) -> Check:
     """Redo tables, patches and labels from the raw data, the predictions from the stored model; render the demo."""
     lines = [list(line) for line in DERIVING]
     kinds = {str(source["kind"]) for source in run.params["pull"]["sources"]}
     if kinds == {_RENDERED}:
         lines[0].append("pull")
+    if run.params["train"]["weights"] == "none":
+        lines[1].insert(0, "pretrained")
     if run.params["baselines"]["image"]:  # trains a network of its own
         lines[1].remove("baselines")
     stages = [stage for line in lines for stage in line]

@@ -2,17 +2,21 @@
 
 import json
 import os
-import subprocess
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import psutil
+
 from reseed.audit import stage_process
 from reseed.audit.near import NEAR
-from reseed.audit.trusted import Trusted
+from reseed.audit.sandbox import Limits, clean_environment, run_limited, sandboxed
+from reseed.audit.trusted import Code
 from reseed.audit.working import require_room
+from reseed.base.documents import parse_json
 from reseed.base.errors import ReseedError
 from reseed.base.parallel import ordered_map
 from reseed.history.repository import MissingError, folder_digest, md5_of
@@ -21,8 +25,12 @@ from reseed.sources.folder import copy_file
 
 # Pictures are for looking at; another version of a font would change their bytes and no score.
 PICTURES: Final = ("plots/figures", "plots/contact_sheet.png")
-NO_PICTURES: Final = "--no-pictures"
-_HOURS: Final = 3600
+NO_FIGURES: Final = "--no-figures"
+_WEEK_S: Final = 7 * 24 * 3600.0
+_MOST_MEMORY: Final = 0.8
+_SPARE_BYTES: Final = 1 << 30
+# Of the environment: what would change what Python imports, or what DVC and git do.
+_NOT_KEPT: Final = ("PYTHON", "DVC_", "GIT_", "RESEED_")
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ class Job:
     missing: tuple[str, ...] = field(default=())
 
 
-def redo(run: Run, trusted: Trusted, folder: Path, lines: Sequence[Sequence[str]]) -> list[Redone]:
+def redo(run: Run, trusted: Code, folder: Path, lines: Sequence[Sequence[str]]) -> list[Redone]:
     """Redo stages, each on its stored inputs.
 
     Args:
@@ -63,17 +71,17 @@ def redo(run: Run, trusted: Trusted, folder: Path, lines: Sequence[Sequence[str]
         What each stage gave, in order.
     """
     jobs = [[lay_out(run, trusted, folder, stage) for stage in line] for line in lines]
-    code = trusted.code(folder)
+    code = trusted.ready(folder / "trusted")
 
     def together(line: Sequence[Job]) -> dict[str, str]:
-        return run_stages(code, trusted, [job for job in line if not job.missing])
+        return run_stages(trusted, code, [job for job in line if not job.missing], recorded_bytes(run))
 
     done = ordered_map(together, jobs, total=len(jobs), unit="process", what="redo")
     problems = {stage: problem for line in done for stage, problem in line.items()}
     return [_compared(run, trusted, job, problems.get(job.stage, "")) for line in jobs for job in line]
 
 
-def lay_out(run: Run, trusted: Trusted, folder: Path, stage: str) -> Job:
+def lay_out(run: Run, trusted: Code, folder: Path, stage: str) -> Job:
     """Make a folder with the parameters and the stored inputs of a stage.
 
     Raises:
@@ -119,47 +127,80 @@ def write_inside(folder: Path, path: str, content: bytes) -> None:
     (folder / path).write_bytes(content)
 
 
-def run_stages(code: Path, trusted: Trusted, jobs: Iterable[Job], prefix: Sequence[str] = ()) -> dict[str, str]:
+@dataclass(frozen=True)
+class Foreign:
+    """How code runs that is not trusted.
+
+    Args:
+        sandbox: Whether in a sandbox; without, it has the rights of the auditor.
+        limits: What it may use.
+    """
+
+    sandbox: bool
+    limits: Limits
+
+
+def run_stages(
+    code: Code, folder: Path, jobs: Sequence[Job], recorded_bytes: int, foreign: Foreign | None = None
+) -> dict[str, str]:
     """Run stages one after the other in one process; return why each failed, empty if it did not.
 
     Args:
-        code: Folder with the code.
-        trusted: Its declarations: whether its evaluate can leave pictures out.
-        jobs: The stages.
-        prefix: A command that starts the process, such as a sandbox.
+        code: What runs.
+        folder: Where it lies.
+        jobs: The stages; of foreign code all in one folder.
+        recorded_bytes: See `trusted_limits`.
+        foreign: How, if the code is not trusted.
     """
-    listed = [(job.stage, str(job.folder), _options(trusted, job.stage)) for job in jobs]
+    listed = [(job.stage, str(job.folder), _options(code, job.stage)) for job in jobs]
     if not listed:
         return {}
-    kept = {
-        key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "DVC_", "GIT_", "RESEED_"))
-    }
-    command = [
-        *prefix,
-        sys.executable,
-        "-I",
-        str(Path(stage_process.__file__).resolve()),
-        str(code),
-        json.dumps(listed),
-    ]
-    try:
-        done = subprocess.run(
-            command, cwd=code, env=kept, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=6 * _HOURS
-        )
-    except subprocess.TimeoutExpired:
-        return {stage: "it did not end within 6 hours" for stage, _, _ in listed}
-    told = [json.loads(line) for line in done.stdout.decode(errors="replace").splitlines()]
-    problems = {str(row["stage"]): str(row["problem"]) for row in told}
-    lines = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit code {done.returncode}"]
-    return {stage: problems.get(stage, f"its process ended: {lines[-1]}") for stage, _, _ in listed}
+    script = Path(stage_process.__file__).resolve()
+    command = [sys.executable, "-I", str(script), str(folder), json.dumps(listed)]
+    place = jobs[0].folder
+    if foreign is None:
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(_NOT_KEPT)}
+        ended = run_limited(command, place, kept, trusted_limits(place, recorded_bytes))
+    else:
+        command = sandboxed(command, place, [folder, script]) if foreign.sandbox else command
+        ended = run_limited(command, place, clean_environment(place), foreign.limits)
+    ending = ended.stopped or (ended.errors.strip().splitlines() or ["its process ended without a word"])[-1]
+    problems = dict(_reported(ended.output))
+    return {stage: problems.get(stage, ending) for stage, _, _ in listed}
 
 
-def _options(trusted: Trusted, stage: str) -> list[str]:
+def recorded_bytes(run: Run) -> int:
+    """Return how many bytes dvc.lock says that all outputs take."""
+    return sum(out["size"] for out in run.outputs.values() if isinstance(out.get("size"), int))
+
+
+def trusted_limits(folder: Path, recorded_bytes: int) -> Limits:
+    """Return what trusted code may use on data and parameters of others, which can ask for anything.
+
+    Args:
+        folder: Where it writes.
+        recorded_bytes: What dvc.lock says that inputs and outputs take.
+    """
+    memory = int(psutil.virtual_memory().total * _MOST_MEMORY)
+    disk = min(2 * recorded_bytes + _SPARE_BYTES, shutil.disk_usage(folder).free // 2)
+    return Limits(_WEEK_S, memory, disk, address_space=False)
+
+
+def _reported(output: str) -> Iterator[tuple[str, str]]:
+    for line in output.splitlines():
+        try:
+            row = parse_json(line.encode(), "report")
+            yield str(row["stage"]), str(row["problem"])
+        except (ReseedError, KeyError, TypeError):  # foreign code may print what it likes
+            continue
+
+
+def _options(code: Code, stage: str) -> list[str]:
     """Return what leaves the pictures out: drawing takes longer than all scores together."""
-    return [NO_PICTURES] if b"wants_pictures" in trusted.files.get(f"stages/{stage}.py", b"") else []
+    return [NO_FIGURES] if b"no_figures" in code.files.get(f"stages/{stage}.py", b"") else []
 
 
-def _compared(run: Run, trusted: Trusted, job: Job, problem: str) -> Redone:
+def _compared(run: Run, trusted: Code, job: Job, problem: str) -> Redone:
     if job.missing:
         more = f" and {len(job.missing) - 1} more" if len(job.missing) > 1 else ""
         lost = f"{job.missing[0]}{more}; `--fetch` or `dvc pull` gets what is stored"
@@ -169,7 +210,7 @@ def _compared(run: Run, trusted: Trusted, job: Job, problem: str) -> Redone:
     return compared(run, trusted, job.stage, job.folder, "redone with the trusted code on its stored inputs")
 
 
-def compared(run: Run, trusted: Trusted, stage: str, folder: Path, how: str) -> Redone:
+def compared(run: Run, trusted: Code, stage: str, folder: Path, how: str) -> Redone:
     """Compare what a stage made in a folder with what dvc.lock recorded.
 
     Args:
@@ -206,7 +247,7 @@ def near(run: Run, path: str, made: Path) -> str:
 def made_digest(folder: Path, path: str) -> str:
     """Return the md5 that DVC gives what was made, a file or a folder; empty if there is nothing."""
     made = folder / path
-    if made.is_symlink() or not made.exists():
+    if made.is_symlink() or not made.exists() or not made.resolve().is_relative_to(folder.resolve()):
         return ""
     if made.is_file():
         return md5_of(made.read_bytes())

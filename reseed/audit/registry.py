@@ -12,8 +12,10 @@ from reseed.audit.code import check_code
 from reseed.audit.divided import check_leakage
 from reseed.audit.objects import check_objects
 from reseed.audit.recompute import check_derive, check_recompute
-from reseed.audit.rerun import check_rerun
-from reseed.audit.trusted import Trusted
+from reseed.audit.redo import Foreign
+from reseed.audit.rerun import check_rerun, check_retrain, check_revision_code
+from reseed.audit.sandbox import Limits
+from reseed.audit.trusted import Code
 from reseed.base.errors import ReseedError, TableError
 from reseed.history.repository import MissingError, md5_of
 from reseed.history.run import LOCK, METRICS, Run
@@ -32,19 +34,31 @@ class Audit:
         claims: Score key -> value as it was written, percent.
         skip: Names of checks that are not wanted.
         left_out: Why one of these was left out, in words.
+        sandbox: Whether code of the revision, where it is to run, runs in a sandbox.
     """
 
     run: Run
-    trusted: Trusted
+    trusted: Code
     folder: Path
     claims: Mapping[str, str]
     skip: frozenset[str]
     left_out: str = "left out (--skip)"
+    sandbox: bool = True
 
 
 def run_checks(audit: Audit) -> dict[str, Check]:
-    """Do every check, in order; one that cannot be finished fails with the reason."""
-    return {name: _checked(name, check, audit) for name, check in CHECKS.items()}
+    """Do every check, in order; one that cannot be finished fails with the reason.
+
+    What trains or runs foreign code is left out once a check has failed: it could not change the verdict.
+    """
+    done: dict[str, Check] = {}
+    for name, check in CHECKS.items():
+        failed = [other for other, found in done.items() if found.status == FAIL]
+        if name in OPTIONAL and name not in audit.skip and failed:
+            done[name] = Check(NOT_CHECKED, f"not done, as check {', '.join(failed)} failed")
+        elif name not in EXTRA or name not in audit.skip:
+            done[name] = _checked(name, check, audit)
+    return done
 
 
 def read_claims(texts: Iterable[str]) -> dict[str, str]:
@@ -104,7 +118,7 @@ def _number(text: str) -> Decimal | None:
 
 def _checked(name: str, check: Callable[[Audit], Check], audit: Audit) -> Check:
     if name in audit.skip:
-        reason = f"not asked for (--{name})" if name in OPTIONAL else audit.left_out
+        reason = "not asked for" if name in OPTIONAL else audit.left_out
         return Check(NOT_CHECKED, reason, wanted=False)
     try:
         return check(audit)
@@ -119,18 +133,24 @@ def _checked(name: str, check: Callable[[Audit], Check], audit: Audit) -> Check:
         return Check(FAIL, f"a stored file is not of the known form: {type(error).__name__}: {error}")
 
 
-# Trains: only when asked for.
-OPTIONAL: Final = frozenset({"rerun"})
+# These train or run foreign code: only when asked for.
+OPTIONAL: Final = frozenset({"rerun", "retrain", "revision-code"})
+# Of these, what shows nothing that a rerun with the trusted code does not show: not named unless asked for.
+EXTRA: Final = OPTIONAL - {"rerun"}
 # In the order of the audit.
 CHECKS: Final[dict[str, Callable[[Audit], Check]]] = {
     "claim": check_claim,
     "code": lambda audit: check_code(audit.run, audit.trusted),
-    "chain": lambda audit: check_chain(audit.run),
+    "chain": lambda audit: check_chain(audit.run, audit.trusted),
     "objects": lambda audit: check_objects(audit.run),
     "recompute": lambda audit: check_recompute(audit.run, audit.trusted, audit.folder),
     "re-derive": lambda audit: check_derive(audit.run, audit.trusted, audit.folder),
     "leakage": lambda audit: check_leakage(audit.run),
     "rerun": lambda audit: check_rerun(audit.run, audit.trusted, audit.folder),
+    "retrain": lambda audit: check_retrain(audit.run, audit.trusted, audit.folder),
+    "revision-code": lambda audit: check_revision_code(
+        audit.run, audit.trusted, audit.folder, Foreign(audit.sandbox, Limits())
+    ),
 }
 
 VERIFIED: Final = "VERIFIED"
@@ -160,7 +180,7 @@ def verdict(checks: Mapping[str, Check]) -> Verdict:
         return Verdict(f"{FAILED}: {', '.join(failed)}", _EXIT[FAIL], passed=False)
     words = {NOT_CHECKED: "not checked", DIFFERS: "differs from the trusted code"}
     rest = [
-        f"{name} ({words[check.status] if check.wanted else 'left out'})"
+        f"{name} ({words[check.status] if check.wanted else check.reason})"
         for name, check in checks.items()
         if check.status != PASS
     ]

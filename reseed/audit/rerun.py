@@ -1,12 +1,24 @@
-"""Check rerun: does the trusted code, started from the sources, make every output again?"""
+"""Checks rerun, retrain and revision-code: is the run made again, from its sources or from its labels?"""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from reseed.audit.checks import NOT_CHECKED, Check, judged
-from reseed.audit.redo import Job, compared, lay_out_stored, run_stages, write_inside
-from reseed.audit.trusted import Trusted
-from reseed.history.run import RAW, Run
+from reseed.audit.redo import (
+    Foreign,
+    Job,
+    compared,
+    lay_out_stored,
+    made_digest,
+    recorded_bytes,
+    run_stages,
+    write_inside,
+)
+from reseed.audit.sandbox import require_sandbox
+from reseed.audit.trusted import Code, revision_code
+from reseed.base.documents import parse_json
+from reseed.history.run import METRICS, Run
 
 ORDER: Final = (
     "pull",
@@ -20,44 +32,110 @@ ORDER: Final = (
     "aggregate",
     "evaluate",
 )
+_RETRAINED: Final = ("train", "predict", "aggregate", "evaluate")
 _RENDERED: Final = "demo"
+_MODEL: Final = "models/model.pt"
+# Percent points of patch macro F1 between two trainings of one recipe, where the run records no spread: about twice
+# what the demo moved between two processors (docs/pull_requests.md).
+_SPREAD_POINTS: Final = 5.0
 
 
-def check_rerun(run: Run, trusted: Trusted, folder: Path) -> Check:
-    """Run every stage from the rendered sources, else from the stored raw files, and compare every output.
+def check_rerun(run: Run, trusted: Code, folder: Path) -> Check:
+    """Run every stage with the trusted code and compare every output."""
+    return _again(run, trusted, trusted.ready(folder / "trusted"), folder / "rerun", None, "the trusted code")
 
-    Neither DVC nor a cache takes part: what is compared was made here.
+
+def check_revision_code(run: Run, trusted: Code, folder: Path, foreign: Foreign) -> Check:
+    """Run every stage with the code of the revision, as foreign code, and compare every output.
+
+    Raises:
+        ReseedError: If it is to run in a sandbox and there is none.
     """
-    if (imported := run.params["train"]["checkpoint"]) != "none":
-        return Check(NOT_CHECKED, f"the network was imported from {imported}: its training is no part of this run")
-    goal = folder / "rerun"
+    if foreign.sandbox:
+        require_sandbox()
+    own = revision_code(run)
+    for stage, entry in run.pipeline.items():
+        if entry.get("cmd") != f"python -m stages.{stage}" or stage not in trusted.pipeline:
+            return Check(NOT_CHECKED, f"stage {stage} runs `{entry.get('cmd')}`, which is not run here")
+    return _again(run, own, own.ready(folder / "foreign"), folder / "foreign-run", foreign, "the code of the revision")
+
+
+def check_retrain(run: Run, trusted: Code, folder: Path) -> Check:
+    """Train with the trusted code from the stored labels and patches, and set its score beside the claimed one."""
+    if refused := _imported(run):
+        return refused
+    goal = folder / "retrain"
     goal.mkdir()
     write_inside(goal, "params.yaml", run.source("params.yaml"))
-    stages = list(ORDER)
-    stored: list[str] = []
-    notes: list[str] = []
-    sources = run.params["pull"]["sources"]
-    if any(source["kind"] != _RENDERED for source in sources):
-        stages.remove("pull")
-        stored += trusted.outputs("pull")
-        notes.append("raw files were taken as stored: that their uris hold them is not verified")
-    if run.params["train"]["weights"] != "none":
-        stages.remove("pretrained")
-        stored += trusted.outputs("pretrained")
-        notes.append(f"the weights that training starts from ({run.params['train']['weights']}) were taken as stored")
-    stored += [path for path in ("requirements.lock",) if run.has(path)]
-    missing = lay_out_stored(run, sorted(stored), goal)
+    made = {path for stage in _RETRAINED for path in trusted.outputs(stage)}
+    read = {path for stage in _RETRAINED for path in trusted.inputs(stage)}
+    missing = lay_out_stored(run, sorted(read - made), goal)
     if missing:
         return judged([], missing, "")
-    problems = run_stages(trusted.code(folder), trusted, [Job(stage, goal) for stage in stages])
+    size = recorded_bytes(run)
+    problems = run_stages(trusted, trusted.ready(folder / "trusted"), [Job(stage, goal) for stage in _RETRAINED], size)
     failed = [f"stage {stage} failed: {problem}" for stage, problem in problems.items() if problem]
     if failed:
         return judged(failed[:1], [], "")
-    done = [compared(run, trusted, stage, goal, "run with the trusted code from the sources") for stage in stages]
-    return judged(
-        [line for each in done for line in each.failures],
-        [],
-        f"{len(stages)} stages from {'the sources' if 'pull' in stages else RAW}: all "
-        f"{sum(each.n_same for each in done)} outputs equal byte by byte",
-        [*notes, *(line for each in done for line in each.notes)],
+    if made_digest(goal, _MODEL) == run.digests.get(_MODEL):
+        return judged([], [], "trained again from the stored labels: the same network byte by byte")
+    again: Any = parse_json((goal / METRICS).read_bytes(), METRICS)["patch"]["macro_f1"]
+    return compare_scores(float(run.metrics["patch"]["macro_f1"]), float(again))
+
+
+def compare_scores(claimed: float, again: float) -> Check:
+    """Judge a score by that of another training: nearer than two trainings of one recipe lie apart, or not.
+
+    Args:
+        claimed: Patch macro F1, percent.
+        again: That of the training done here.
+    """
+    line = (
+        f"patch macro F1 {claimed:.2f} is claimed, trained again it is {again:.2f}: {claimed - again:+.2f} points; two "
+        f"trainings lie up to {_SPREAD_POINTS:g} apart (no spread is recorded with this run)"
     )
+    return judged([line] if claimed - again > _SPREAD_POINTS else [], [], line)
+
+
+def _again(run: Run, code: Code, place: Path, goal: Path, foreign: Foreign | None, whose: str) -> Check:
+    """Run every stage from the rendered sources, else from the stored raw files. Neither DVC nor a cache takes part."""
+    if refused := _imported(run):
+        return refused
+    goal.mkdir()
+    write_inside(goal, "params.yaml", run.source("params.yaml"))
+    stages, stored, notes = list(ORDER), list[str](), list[str]()
+    if any(source["kind"] != _RENDERED for source in run.params["pull"]["sources"]):
+        stages.remove("pull")
+        stored += code.outputs("pull")
+        notes.append("raw files were taken as stored: that their uris hold them is not verified")
+    if (weights := run.params["train"]["weights"]) != "none":
+        stages.remove("pretrained")
+        stored += code.outputs("pretrained")
+        notes.append(f"the weights that training starts from ({weights}) were taken as stored")
+    missing = lay_out_stored(run, sorted(stored), goal)
+    if missing:
+        return judged([], missing, "")
+    problems = run_stages(code, place, [Job(stage, goal) for stage in stages], recorded_bytes(run), foreign)
+    failed = [f"stage {stage} failed with {whose}: {problem}" for stage, problem in problems.items() if problem]
+    if failed:
+        return judged(failed[:1], [], "")
+    done = [compared(run, code, stage, goal, f"run with {whose} from the start") for stage in stages]
+    return judged(
+        _lines(each.failures for each in done),
+        [],
+        f"{len(stages)} stages from the start with {whose}: all {sum(each.n_same for each in done)} outputs equal byte "
+        "by byte",
+        [*notes, *_lines(each.notes for each in done)],
+    )
+
+
+def _imported(run: Run) -> Check | None:
+    """Return that the training of an imported network cannot be done again, None if it was trained here."""
+    checkpoint = str(run.params["train"]["checkpoint"])
+    if checkpoint == "none":
+        return None
+    return Check(NOT_CHECKED, f"the network was imported from {checkpoint}: its training is no part of this run")
+
+
+def _lines(groups: Any) -> Sequence[str]:
+    return [line for group in groups for line in group]

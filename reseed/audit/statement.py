@@ -37,15 +37,21 @@ def data_statement(run: Run) -> dict[str, Any]:
         ReseedError: If a file is not stored here.
     """
     used = _placed_frames(run)
+    wanted = (run.params.get("pull") or {}).get("sources") or []
+    rendered = {source["name"] for source in wanted if source["kind"] == "demo"}
+    rendered |= set(used.loc[used["synthetic"] == 1, "source"])
     sources = [
-        {key: entry.get(key) for key in _SOURCE} | {"release": release_of(entry)}
-        for entry in run.document("data/raw.json")
+        {key: entry.get(key) for key in _SOURCE}
+        | {"release": release_of(entry), "synthetic": bool(entry.get("synthetic")) or entry["name"] in rendered}
+        for entry in run.sources
     ]
     card = run.document("models/model.json")
     training = {key: card.get(key) for key in _TRAINING}
     catalog = run.params["catalog"]
+    pretrained = run.document("data/pretrained/weights.json")
     return {
-        "synthetic": bool((used["synthetic"] == 1).any()),
+        "synthetic": bool(rendered) or any(source["synthetic"] for source in sources),
+        "imported": _imported(card, pretrained),
         "sources": sources,
         "annotator": catalog["annotator"],
         "frames": _counts(used, _frame_classes(run)),
@@ -54,10 +60,31 @@ def data_statement(run: Run) -> dict[str, Any]:
             "images": _reasons(run, f"{_CATALOG}quarantine.csv"),
             "frames": _reasons(run, "data/patches/quarantine.csv"),
         },
-        "pretrained": run.document("data/pretrained/weights.json"),
+        "pretrained": pretrained,
         "training": training,
+        "claims": _claims(card, run.document("data/predictions/engine.json")),
         "notes": _notes(sources, training),
     }
+
+
+def _imported(card: Mapping[str, Any], pretrained: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the files with weights that this run took from elsewhere, with name and digest."""
+    found = []
+    if converted := card.get("converted"):
+        found.append({"what": "network", "file": converted["file"], "sha256": converted["sha256"]})
+    if pretrained.get("sha256"):
+        found.append({"what": "start weights", "file": pretrained["file"], "sha256": pretrained["sha256"]})
+    return found
+
+
+def _claims(card: Mapping[str, Any], engine: Mapping[str, Any]) -> list[str]:
+    """Return what the run says of the machines it ran on, which nobody can check."""
+    versions = ", ".join(f"{name} {version}" for name, version in (card.get("versions") or {}).items())
+    trained = f"trained on {card.get('device')}, {card.get('threads')} threads, seed {card.get('seed')}, {versions}"
+    return [
+        f"{trained} (models/model.json)",
+        f"predicted by {' '.join(str(value) for value in engine.values())} (data/predictions/engine.json)",
+    ]
 
 
 def release_of(source: Mapping[str, Any]) -> str:

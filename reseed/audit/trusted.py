@@ -1,4 +1,4 @@
-"""The code that an audit trusts: that of the checkout it runs from, or of a revision that the auditor names."""
+"""Code of the project: that which an audit trusts, of its own checkout or a named revision, and that of a revision."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,19 +10,21 @@ from typing import Any, Final
 import reseed
 from reseed.base.documents import parse_yaml
 from reseed.base.errors import ReseedError
+from reseed.history.recorded import declared
 from reseed.history.repository import Repository
-from reseed.history.run import Run, declared
+from reseed.history.run import Run
 
-# What decides what runs, beside Python files: the pipeline, and which versions of which libraries.
-DECIDING: Final = re.compile(r"dvc\.yaml|requirements[\w.-]*|pyproject\.toml|setup\.(py|cfg)|\.dvcignore|\.dvc/config")
+# What decides what runs, beside Python files: the pipeline, and which versions of which libraries. The configuration
+# of DVC does not count: no check uses that of a revision, and it names each team's own remote.
+DECIDING: Final = re.compile(r"dvc\.yaml|requirements[\w.-]*|pyproject\.toml|setup\.(py|cfg)")
 PACKAGES: Final = ("reseed", "stages")
 # A module, compiled or not, a path file, an archive of modules.
 _IMPORTABLE: Final = {".py", ".pyc", ".pyo", ".pyd", ".so", ".dll", ".dylib", ".pth", ".egg", ".zip", ".whl"}
 
 
 @dataclass(frozen=True)
-class Trusted:
-    """The trusted code.
+class Code:
+    """The code of one state of the project.
 
     Args:
         name: For people.
@@ -32,7 +34,7 @@ class Trusted:
 
     name: str
     files: Mapping[str, bytes]
-    folder: Path | None
+    folder: Path | None = None
 
     @cached_property
     def pipeline(self) -> dict[str, Any]:
@@ -49,35 +51,37 @@ class Trusted:
         """Return what a stage writes."""
         return declared(self.pipeline[stage], "outs", "metrics", "plots")
 
-    def code(self, parent: Path) -> Path:
-        """Return a folder with this code, ready to run; it is laid out below `parent` if it lies nowhere yet."""
+    def ready(self, folder: Path) -> Path:
+        """Return where this code lies ready to run; it is laid out in `folder` if it lies nowhere yet."""
         if self.folder is not None:
             return self.folder
-        folder = parent / "trusted"
         if not folder.exists():
             for path, content in self.files.items():
-                if path.split("/")[0] in PACKAGES:
-                    (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                    (folder / path).write_bytes(content)
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_bytes(content)
         return folder
 
 
-def trusted_code(repository: Repository, revision: str | None) -> Trusted:
+def trusted_code(repository: Repository, revision: str | None) -> Code:
     """Return the code of the checkout that runs this audit, or that of a revision.
 
     Raises:
         ReseedError: If there is no such revision, or it is no version of this project.
     """
     if revision is not None:
-        run = Run(repository, repository.resolve(revision))
-        files = {path: run.source(path) for path in run.tracked if is_code(path) and run.has(path)}
-        if "dvc.yaml" not in files:
+        code = revision_code(Run(repository, repository.resolve(revision)))
+        if "dvc.yaml" not in code.files:
             raise ReseedError(f"--trusted {revision}: no version of this project, it has no dvc.yaml")
-        return Trusted(run.name, files, None)
+        return code
     root = Path(next(iter(reseed.__path__))).resolve().parent
     if not (root / "dvc.yaml").is_file():
         raise ReseedError(f"{root}: the code that runs has no dvc.yaml beside it; run the audit from a checkout")
-    return Trusted("this checkout", dict(_lying_code(root)), root)
+    return Code("this checkout", dict(_lying_code(root)), root)
+
+
+def revision_code(run: Run) -> Code:
+    """Return the code that git tracks at a revision; links are left out."""
+    return Code(run.name, {path: run.source(path) for path in run.tracked if is_code(path) and run.has(path)})
 
 
 def is_code(path: str) -> bool:
@@ -91,7 +95,7 @@ def is_code(path: str) -> bool:
 
 def _lying_code(root: Path) -> Iterator[tuple[str, bytes]]:
     below = [path for top in PACKAGES for path in sorted((root / top).rglob("*")) if "__pycache__" not in path.parts]
-    for path in (*below, *sorted(root.iterdir()), root / ".dvc/config"):
+    for path in (*below, *sorted(root.iterdir())):
         name = path.relative_to(root).as_posix()
         if path.is_file() and is_code(name):
             yield name, path.read_bytes()

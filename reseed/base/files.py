@@ -3,16 +3,21 @@
 An output that DVC has checked out may be a link into its cache; opening it for writing would change the cache.
 """
 
+import errno
 import json
+import os
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from reseed.base.errors import TableError
 
 _PART = ".part"
+# Of a frame, a table or a description: an uncompressed 16-bit TIFF of 100 million pixels has 600 MB.
+MOST_BYTES: Final = 1 << 30
 
 
 @contextmanager
@@ -80,6 +85,29 @@ def write_json(path: Path, value: Any) -> None:
         ValueError: If `value` holds a NaN or an infinity, which JSON cannot.
     """
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def read_regular(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """Read a regular file from people or devices, in bounded time and memory.
+
+    A pipe would be waited for without end, and so would a device or a sparse file of 200 GB.
+
+    Raises:
+        OSError: If it cannot be read, is no regular file or is longer than `most_bytes`; `strerror` says which.
+    """
+    _require_regular(path.stat().st_mode)  # opening a device can have effects, so it is not opened to find out
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(descriptor, "rb") as reader:  # noqa: PTH123 - pathlib opens no descriptor
+        facts = os.fstat(descriptor)
+        _require_regular(facts.st_mode)
+        if facts.st_size > most_bytes:
+            raise OSError(errno.EFBIG, f"{facts.st_size:,} bytes long; at most {most_bytes:,} are read")
+        return reader.read(facts.st_size)  # no more, while somebody may still be writing
+
+
+def _require_regular(mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "not a regular file")
 
 
 def read_json(path: Path) -> Any:

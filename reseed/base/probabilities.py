@@ -33,13 +33,23 @@ def logits_in_batches(
 
     Returns:
         (M, 3) logits in the order of `rows`.
+
+    Raises:
+        ModelError: If the network gives another number of rows or classes.
     """
     total = len(images) if rows is None else len(rows)
     logits = np.full((total, len(CLASSES)), np.nan)
     starts = range(0, total, batch_size)
-    for start in progress(starts, total=len(starts), what="predict", unit="batch"):
+    for start in progress(starts, total=len(starts), what="predict", unit="step"):
         chosen = slice(start, start + batch_size)
-        logits[chosen] = run(np.array(images[chosen] if rows is None else images[rows[chosen]]))
+        batch = np.array(images[chosen] if rows is None else images[rows[chosen]])
+        found = np.asarray(run(batch))
+        if found.shape != (len(batch), len(CLASSES)):  # one row for all would be taken for each
+            raise ModelError(
+                f"the network gives logits of shape {found.shape} for {len(batch)} patches; needed: "
+                f"{(len(batch), len(CLASSES))}; export the model again"
+            )
+        logits[chosen] = found
     return logits
 
 

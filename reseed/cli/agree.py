@@ -14,12 +14,20 @@ _SHOWN: Final = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_tables(parser, "A.csv", "B.csv")
-    parser.add_argument("--label", metavar="COL", help=f"label, in both tables (default: {', '.join(ANNOTATED)})")
     parser.add_argument(
-        "--group", metavar="COL", help=f"clusters of the intervals (default: {', '.join(GROUPS)}, else the frame)"
+        "--label", metavar="COL", help=f"column with the label, in both tables (default: {', '.join(ANNOTATED)})"
     )
     parser.add_argument(
-        "--show", type=not_negative, default=_SHOWN, metavar="N", help=f"items listed; default: {_SHOWN}"
+        "--group",
+        metavar="COL",
+        help=f"column of the groups that the bootstrap draws (default: {', '.join(GROUPS)}, else the frame)",
+    )
+    parser.add_argument(
+        "--show",
+        type=not_negative,
+        default=_SHOWN,
+        metavar="N",
+        help=f"number of differing items to list; default: {_SHOWN}",
     )
     add_bootstrap(parser)
     add_json(parser)

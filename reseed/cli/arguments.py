@@ -17,13 +17,15 @@ SEED: Final = 0
 
 def add_tables(parser: argparse.ArgumentParser, first: str, second: str) -> None:
     """Declare two table arguments and the key."""
-    parser.add_argument("first", type=Path, metavar=first, help="CSV: , or ; or tab; UTF-8 or UTF-16")
-    parser.add_argument("second", type=Path, metavar=second, help="likewise")
+    parser.add_argument(
+        "first", type=Path, metavar=first, help="CSV file with comma, semicolon or tab, in UTF-8 or UTF-16"
+    )
+    parser.add_argument("second", type=Path, metavar=second, help="the same kind of file")
     parser.add_argument(
         "--key",
         nargs="+",
         metavar="COL",
-        help="columns that identify an item, in both tables (default: patch_id; frame with row and col; frame; "
+        help="columns that together identify an item in both tables (default: patch_id; frame with row and col; frame; "
         "docs/commands.md lists them all)",
     )
 
@@ -31,9 +33,11 @@ def add_tables(parser: argparse.ArgumentParser, first: str, second: str) -> None
 def add_bootstrap(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the intervals."""
     parser.add_argument(
-        "--resamples", type=_positive, default=RESAMPLES, metavar="N", help=f"for the intervals; default: {RESAMPLES}"
+        "--resamples", type=_positive, default=RESAMPLES, metavar="N", help=f"bootstrap resamples; default: {RESAMPLES}"
     )
-    parser.add_argument("--seed", type=not_negative, default=SEED, metavar="N", help=f"default: {SEED}")
+    parser.add_argument(
+        "--seed", type=not_negative, default=SEED, metavar="N", help=f"seed of the bootstrap; default: {SEED}"
+    )
 
 
 def add_json(parser: argparse._ActionsContainer) -> None:

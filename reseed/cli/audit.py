@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from reseed.artifacts.splits import SPLITS
 from reseed.audit.checks import FAIL, Check
-from reseed.audit.code import diff_lines
+from reseed.audit.code import diff_lines, printable
+from reseed.audit.conclusions import conclusions
 from reseed.audit.exports.crate import require_crate_target
 from reseed.audit.exports.write import write_exports
 from reseed.audit.one_frame import frame_effect
@@ -30,7 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("revision", nargs="?", metavar="REV", help="git revision or DVC experiment; default: workspace")
     parser.add_argument(
-        "--claim", action="append", default=[], metavar="KEY=VALUE", help="such as patch.macro_f1=84.2; repeatable"
+        "--claim",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a score to confirm, such as patch.macro_f1=84.2; repeatable",
     )
     parser.add_argument(
         "--trusted",
@@ -40,27 +45,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--diff", action="store_true", help="also print how the code of REV differs from the trusted code"
     )
-    parser.add_argument("--fetch", action="store_true", help="get objects that the cache lacks from the default remote")
-    parser.add_argument("--rerun", action="store_true", help="also run everything again, training included")
+    parser.add_argument(
+        "--fetch", action="store_true", help="download files that the cache lacks from the default remote"
+    )
+    parser.add_argument("--rerun", action="store_true", help="also run every stage again, training included")
+    parser.add_argument(
+        "--retrain", action="store_true", help="also train again from the stored labels, and compare the score"
+    )
+    parser.add_argument(
+        "--run-revision-code",
+        dest="revision_code",
+        action="store_true",
+        help="also run every stage with the code of REV, which nobody vouches for, in a sandbox without network",
+    )
+    parser.add_argument("--no-sandbox", action="store_true", help="run that code without a sandbox, with your rights")
     parser.add_argument(
         "--skip",
         action="append",
         default=[],
         choices=[name for name in CHECKS if name not in OPTIONAL],
-        help="leave a check out; repeatable",
+        help="skip a check; repeatable",
     )
     parser.add_argument("--files", type=Path, metavar="OUT.csv", help="write every frame of train, val and test here")
     parser.add_argument("--crate", type=Path, metavar="DIR", help="write a Workflow Run RO-Crate to this new folder")
     parser.add_argument(
         "--statement", type=Path, metavar="OUT.json", help="write an in-toto statement (SLSA provenance)"
     )
-    parser.add_argument("--frame", metavar="ID", help="also tell what this frame did to the score")
+    parser.add_argument("--frame", metavar="ID", help="also show how this frame changes the score")
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Do the checks, print them with the data statement and the verdict; return 0, 1 or 3 as the verdict says."""
-    skip = {*args.skip, *(name for name in OPTIONAL if not getattr(args, name))}
+    skip = {*args.skip, *(name for name in OPTIONAL if not getattr(args, name.replace("-", "_")))}
     claims = read_claims(args.claim)
     if args.crate is not None:
         require_crate_target(args.crate)
@@ -69,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     audited = Run(repository, revision, remote="keep" if args.fetch else "never")
     with working_folder() as folder:
         trusted = trusted_code(repository, args.trusted)
-        checks = run_checks(Audit(audited, trusted, folder, claims, frozenset(skip)))
+        checks = run_checks(Audit(audited, trusted, folder, claims, frozenset(skip), sandbox=not args.no_sandbox))
         statement = _stated(audited)
         if args.files is not None:
             write_text(args.files, files_table(audited).to_csv(index=False, lineterminator="\n"))
@@ -82,6 +99,7 @@ def run(args: argparse.Namespace) -> int:
             "verdict": found.line,
             "exit_code": found.exit_code,
             "passed": found.passed,
+            "conclusions": conclusions(audited, trusted, checks),
             "checks": [{"check": name, **asdict(check)} for name, check in checks.items()],
             "statement": statement,
             **({} if not args.diff else {"diff": diff_lines(audited, trusted)}),
@@ -127,13 +145,17 @@ def _lines(report: Mapping[str, Any]) -> list[str]:
     lines += ["", *_statement(report["statement"])]
     lines += ["", *_frame(report["frame"])] if "frame" in report else []
     lines += [f"exported {what}" for what in report.get("exported", [])]
-    return [*lines, "", report["verdict"]]
+    lines += ["", *report["conclusions"], "", report["verdict"]]
+    return [printable(part) for line in lines for part in line.split("\n")]
 
 
 def _statement(statement: dict[str, Any]) -> list[str]:
     if "not_available" in statement:
         return [f"No data statement: {statement['not_available']}"]
     lines = ["Data statement"]
+    for weights in statement["imported"]:
+        lines.append(f"IMPORTED {weights['what']}: {weights['file']}, sha256 {weights['sha256']}")
+        lines.append("      trained elsewhere: that it never learnt the test frames is not proven")
     for source in statement["sources"]:
         where = f", {source['uri']}" if source["uri"] else ""
         lines.append(f"source {source['name']} ({source['kind']}{where}): {source['files']} files, {source['licence']}")
@@ -145,10 +167,11 @@ def _statement(statement: dict[str, Any]) -> list[str]:
     for kind, reasons in statement["quarantined"].items():
         said = ", ".join(f"{n} {reason}" for reason, n in reasons.items())
         lines.append(f"quarantined {kind}: {said or 'none'}")
-    weights, training = statement["pretrained"], statement["training"]
-    lines.append(f"pretrained: {weights['weights']}" + (f", sha256 {weights['sha256']}" if weights["sha256"] else ""))
-    versions = ", ".join(f"{name} {version}" for name, version in (training["versions"] or {}).items())
-    lines.append(f"trained on {training['device']}, {training['threads']} threads, seed {training['seed']}, {versions}")
+    pretrained = statement["pretrained"]
+    if not any(weights["what"] == "network" for weights in statement["imported"]):
+        digest = f", sha256 {pretrained['sha256']}" if pretrained["sha256"] else ""
+        lines.append(f"pretrained: {pretrained['weights']}{digest}")
+    lines += [f"claims, not verified: {claim}" for claim in statement["claims"]]
     return lines + [f"note: {note}" for note in statement["notes"]]
 
 

@@ -23,9 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("MODEL_CARD.md"),
         metavar="FILE.md",
-        help="where to write it; default: MODEL_CARD.md; - prints it",
+        help="file to write; default: MODEL_CARD.md; - prints it",
     )
-    parser.add_argument("--fetch", action="store_true", help="get objects that the cache lacks from the default remote")
+    parser.add_argument(
+        "--fetch", action="store_true", help="download files that the cache lacks from the default remote"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -23,7 +23,9 @@ RAW_RECORD = Path("data/raw.json")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--params", type=Path, default=Path("params.yaml"), metavar="FILE", help="default: params.yaml")
+    parser.add_argument(
+        "--params", type=Path, default=Path("params.yaml"), metavar="FILE", help="parameter file; default: params.yaml"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

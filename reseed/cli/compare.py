@@ -15,7 +15,9 @@ from reseed.reports.comparison import comparison_page
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("revisions", nargs="*", metavar="A B", help="two git revisions or DVC experiments")
-    parser.add_argument("--a", nargs="+", default=[], metavar="REV", help="several runs of A, such as other seeds")
+    parser.add_argument(
+        "--a", nargs="+", default=[], metavar="REV", help="several runs of A, such as trainings with other seeds"
+    )
     parser.add_argument("--b", nargs="+", default=[], metavar="REV", help="several runs of B")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--md", action="store_true", help="print Markdown, for a pull request")

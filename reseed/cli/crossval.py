@@ -45,9 +45,11 @@ _GROUPS: Final = ("site", "sequence")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--group", choices=_GROUPS, default="site", help="what is held out in turn; default: site")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to write; default: runs/crossval-<group>")
-    parser.add_argument("--params", type=Path, default=Path("params.yaml"), metavar="FILE", help="default: params.yaml")
+    parser.add_argument("--group", choices=_GROUPS, default="site", help="what is left out in turn; default: site")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="folder to write; default: runs/crossval-<group>")
+    parser.add_argument(
+        "--params", type=Path, default=Path("params.yaml"), metavar="FILE", help="parameter file; default: params.yaml"
+    )
     add_bootstrap(parser)
     add_json(parser)
 

@@ -26,20 +26,22 @@ _SHOWN: Final = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("revision", nargs="?", default="HEAD", metavar="REV", help="whose result; default: HEAD")
+    parser.add_argument(
+        "revision", nargs="?", default="HEAD", metavar="REV", help="git revision whose result is checked; default: HEAD"
+    )
     parser.add_argument(
         "--patch-points",
         type=_points,
         default=_PATCH_POINTS,
         metavar="POINTS",
-        help=f"how far each patch score of the workspace may be from it, percent points; default: {_PATCH_POINTS:g}",
+        help=f"percentage points that a patch score may differ by; default: {_PATCH_POINTS:g}",
     )
     parser.add_argument(
         "--frames",
         type=not_negative,
         default=_FRAMES,
         metavar="N",
-        help=f"by how many test frames the right decisions may differ; default: {_FRAMES}",
+        help=f"test frames that the number of right decisions may differ by; default: {_FRAMES}",
     )
 
 

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("models"),
         metavar="FOLDER",
-        help="with model.pt and model.json; default: models",
+        help="model folder with model.pt and model.json; default: models",
     )
     parser.add_argument(
         "--alpha", metavar="A", help="threshold of the decision; default: the one in metrics/metrics.json beside FOLDER"
@@ -74,7 +74,7 @@ def _with_alpha(facts: ModelFacts, asked: str | None, folder: Path) -> ModelFact
     if facts.alpha is None:
         raise ReseedError(
             f"{folder}: no alpha is recorded beside it (metrics/metrics.json), so no decision can be exported; "
-            "say --alpha, such as --alpha 0.5"
+            "give it with --alpha, such as --alpha 0.5"
         )
     return replace(facts, alpha=parse_alpha(facts.alpha, f"alpha in metrics/metrics.json beside {folder}"))
 

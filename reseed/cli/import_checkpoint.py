@@ -24,22 +24,22 @@ _NOT_TRAINED: Final = 0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "file", type=Path, metavar="FILE", help="state_dict with the head of the paper (docs/models.md)"
+        "file", type=Path, metavar="FILE", help="checkpoint: a state_dict with the head of the paper (docs/models.md)"
     )
     parser.add_argument("--arch", required=True, choices=LAST_LAYER, help="torchvision network below the head")
     parser.add_argument(
         "--classes",
         required=True,
         metavar="A,B,C",
-        help=f"classes in the order of the outputs, such as {','.join(CLASSES)}; another order is put right",
+        help=f"classes in the order of the network's outputs, such as {','.join(CLASSES)}; reseed reorders them",
     )
     parser.add_argument(
         "--patch-size", required=True, type=int, metavar="PX", help="edge of a patch in stored pixels, 800 on ReefScan"
     )
     parser.add_argument(
-        "--input-size", required=True, type=int, metavar="PX", help="edge of a patch as the network was shown it"
+        "--input-size", required=True, type=int, metavar="PX", help="edge of a patch as the network sees it, in pixels"
     )
-    parser.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="folder to make")
+    parser.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="model folder to create")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,12 +13,12 @@ from reseed.base.parallel import usable_cores
 from reseed.engines.engine import AUTO, ENGINES, Engine, open_engine
 from reseed.infer.deciding import Rule
 from reseed.infer.frame_list import FrameList, common_root, find_frames
+from reseed.infer.frames import ListSource, Source, WatchedFolders
 from reseed.infer.geotags import Logs
 from reseed.infer.map.page import RENDERED_NOTICE, read_leaflet
 from reseed.infer.outcome import GoldLabels, Outcome, frames_text, read_gold, write_outcome
 from reseed.infer.run_folder import RunIdentity, enter, locked, note_training
 from reseed.infer.running import Progress, decide_all
-from reseed.infer.sources import ListSource, Source, WatchedFolders
 from reseed.infer.tables import BAD_FILE, MAP_FILE, SKIPPED_FILE, take_up
 from reseed.patches.resize import RESIZE_RULE
 from reseed.score.alpha import exact, parse_alpha
@@ -31,29 +31,49 @@ EXIT_INTERRUPTED: Final = 130
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "frames", nargs="+", type=Path, metavar="FRAMES", help="folders (in full depth), image files, or lists (.txt)"
+        "frames",
+        nargs="+",
+        type=Path,
+        metavar="FRAMES",
+        help="folders (searched with all their subfolders), image files, or lists of paths (.txt)",
     )
     parser.add_argument(
         "--model", type=Path, required=True, metavar="MODEL", help="folder with model.pt and model.json, or .onnx file"
     )
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="new folder, or that of the same run, which goes on"
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="new folder, or the folder of an earlier run of the same model, which then continues",
     )
-    parser.add_argument("--alpha", metavar="A", help="0 to 1; default: what goes with the model")
     parser.add_argument(
-        "--patch-size", type=int, metavar="P", help="stored pixels; for a camera of another resolution (docs/field.md)"
+        "--alpha", metavar="A", help="threshold of the decision, 0 to 1; default: the one stored with the model"
     )
-    parser.add_argument("--engine", choices=ENGINES, default=AUTO, help="what runs the network; default: %(default)s")
+    parser.add_argument(
+        "--patch-size",
+        type=int,
+        metavar="P",
+        help="edge of a patch in stored pixels, for a camera of another resolution (docs/field.md)",
+    )
+    parser.add_argument(
+        "--engine", choices=ENGINES, default=AUTO, help="library that runs the network; default: %(default)s"
+    )
     parser.add_argument("--device", default="cpu", metavar="D", help="cpu, cuda, mps or auto; default: %(default)s")
     parser.add_argument("--threads", type=int, metavar="N", help="cores to use; default: all")
     parser.add_argument(
-        "--gold", type=Path, metavar="FILE", help="CSV with frame and label, to stand beside on the map"
+        "--gold",
+        type=Path,
+        metavar="FILE",
+        help="CSV with columns frame and label: reference decisions to show on the map",
     )
-    parser.add_argument("--title", metavar="TEXT", help="of the map; default: the name of the folder")
+    parser.add_argument("--title", metavar="TEXT", help="title of the map; default: the name of the folder")
     watch = parser.add_argument_group("a folder that is still being written")
     watch.add_argument("--watch", action="store_true", help="wait for more frames until Ctrl-C")
-    watch.add_argument("--drop-late", action="store_true", help="newest frame first; pass over the older ones")
-    watch.add_argument("--idle-end", type=float, metavar="SECONDS", help="end when nothing has changed for so long")
+    watch.add_argument(
+        "--drop-late", action="store_true", help="always take the newest frame, and skip older ones that wait"
+    )
+    watch.add_argument("--idle-end", type=float, metavar="SECONDS", help="end when no new frame has come for this long")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -98,12 +118,15 @@ def run(args: argparse.Namespace) -> int:
             trained_on_rendered=rendered,
         )
     ignored = 0 if listed is None else listed.ignored
-    unfinished = source.unfinished if isinstance(source, WatchedFolders) else 0
-    sys.stdout.write("\n".join(_report(args, rule, progress, outcome, logs, ignored, len(done), unfinished)) + "\n")
+    unfinished, closed = (source.unfinished, source.closed) if isinstance(source, WatchedFolders) else (0, ())
+    closed = closed if listed is None else listed.closed
+    lines = _report(args, rule, progress, outcome, logs, ignored, len(done), unfinished)
+    lines += [f"folder left out: {folder}" for folder in closed]
+    sys.stdout.write("\n".join(lines) + "\n")
     if progress.stopped and not args.watch:
         sys.stdout.write("stopped before the last frame; the same command goes on\n")
         return EXIT_INTERRUPTED
-    return EXIT_UNUSABLE if outcome.unusable else 0
+    return EXIT_UNUSABLE if outcome.unusable or closed else 0
 
 
 def _require_fitting(args: argparse.Namespace) -> None:
@@ -124,7 +147,7 @@ def _look_at_gold(path: Path, gold: GoldLabels, listed: FrameList, root: Path) -
     if not gold.of_frames([frame.name for frame in listed.frames], root):
         sys.stderr.write(
             f"note: {path}: none of its {len(gold):,} rows is of the {frames_text(len(listed.frames))} given; a row "
-            "means the frame whose path ends with what its column frame says\n"
+            "belongs to the frame whose path ends with the text of its column frame\n"
         )
 
 
@@ -212,8 +235,8 @@ def _report(
     if outcome.unplaced:
         lines.append(f"{frames_text(outcome.unplaced)} without a position: in the tables, not on the map")
     if ignored:
-        lines.append(f"beside the frames: {ignored} file{'' if ignored == 1 else 's'} of other kinds, not needed here")
-    lines += [f"log left out: {said}" for said in logs.broken.values()]
+        lines.append(f"ignored: {ignored} file{'' if ignored == 1 else 's'} of other kinds")
+    lines += [f"log not used: {reason}" for reason in logs.remarks()]
     if outcome.thumbnails_every > 1:
         lines.append(f"map with thumbnails of one frame in {outcome.thumbnails_every}")
     return [*lines, f"map: {args.out / MAP_FILE}"]

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from reseed.artifacts.frames import FRAMES, PIECES
 from reseed.artifacts.splits import NONE, SPLITS, SPLITS_TABLE
-from reseed.audit.leakage import KINDS, MOST_PAIRS, Leakage, Shared, find_leakage
 from reseed.base.errors import TableError
 from reseed.base.files import write_bytes
 from reseed.figures.shared_views import PairOfViews, shared_views_figure
 from reseed.figures.style import counted, png_bytes
 from reseed.params.load import load_section
 from reseed.params.split import SplitParams
+from reseed.patches.leakage import KINDS, MOST_PAIRS, Leakage, Shared, find_leakage
 from reseed.patches.resize import resize
 from reseed.survey.frame_pixels import frame_pixels, pieces_of_frames
 
@@ -34,16 +34,22 @@ _NAME_LENGTH = 38
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "--figure", type=Path, default=Path("plots/leakage.png"), metavar="FILE", help="default: plots/leakage.png"
+        "--figure",
+        type=Path,
+        default=Path("plots/leakage.png"),
+        metavar="FILE",
+        help="figure to write; default: plots/leakage.png",
     )
     parser.add_argument(
         "--most-pairs",
         type=int,
         default=MOST_PAIRS,
         metavar="N",
-        help="above so many pairs of frames, only those near in time or place are registered; default: %(default)s",
+        help="with more pairs of frames than this, compare only those near in time or place; default: %(default)s",
     )
-    parser.add_argument("--strict", action="store_true", help="exit code 1 if different splits have anything in common")
+    parser.add_argument(
+        "--strict", action="store_true", help="end with exit code 1 if two splits have anything in common"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,9 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
     unknown = table[~table["split"].isin([*SPLITS, NONE])]
     if len(unknown):
         raise TableError(
-            f"{_CATALOG / 'splits.csv'}: {len(unknown)} frames in a split that there is not, first: "
+            f"{_CATALOG / 'splits.csv'}: {len(unknown)} frames in an unknown split, first: "
             f"{unknown['frame_id'].iloc[0]} in {unknown['split'].iloc[0]!r}; allowed: {', '.join(SPLITS)}, {NONE}; "
-            "`dvc repro -f split` writes it anew"
+            "`dvc repro -f split` writes it again"
         )
     params = load_section(Path("params.yaml"), "split", SplitParams)
     leakage = find_leakage(frames, pieces, splits, _RAW, params.guard_frames, arguments.most_pairs)
@@ -127,9 +133,7 @@ def _title(shared: Sequence[Shared]) -> str:
     if leaking:
         return f"{counted(len(leaking), 'pair')} of close neighbours in different splits, none seen to overlap"
     if within:
-        return (
-            f"No frames in different splits seen to overlap; {counted(within, 'pair')} within a split or beside it do"
-        )
+        return f"No overlap seen between splits; {counted(within, 'pair')} within one split or outside all do"
     return "No two frames seen to show the same seafloor"
 
 

@@ -10,21 +10,21 @@ from reseed.base.errors import EXIT_USER_ERROR, ReseedError
 # Command: what it does in one line. Its module reseed.cli.<command>, dashes as underscores, has
 # `add_arguments(parser)` and `run(arguments) -> int`, the exit code.
 COMMANDS: Final = {
-    "agree": "say how far two tables of labels agree, and which items are worth a second look",
-    "audit": "show which data, code and parameters produced the score of a revision, rung by rung",
-    "card": "write the model card of a result: use, data, scores with intervals, limits",
-    "check": "validate a parameter file in full, and see whether the sources are what was pulled and pinned",
-    "compare": "say whether B is better than A, how sure that is, and what changed: revisions or experiments",
-    "crossval": "hold every site or sequence out in turn: train on the others, predict it; table and figure",
-    "drift": "say whether a committed result is that of its code and parameters, and near the run in the workspace",
-    "export": "write a model as one ONNX file that says how to use it, checked against the network before it appears",
-    "import-checkpoint": "make a model folder of a research checkpoint: for infer and export",
-    "infer": "decide every frame of a folder, also one that is still being written: tables and a map, for the boat",
-    "leakage": "look for seafloor that train, val and test share: copies, close neighbours, overlapping views",
-    "pin": "print the digest of a source folder, archive or url, for pull.sources[].sha256",
-    "report": "write what a change does to the result as a page for its pull request: base, head, doubt, audit",
-    "score": "score a table of predictions against a table of reference labels, with the code of the pipeline",
-    "scores": "print the scores of the last run in a short table",
+    "agree": "compare two tables of labels: agreement, Cohen's kappa, and the items on which two annotators differ",
+    "audit": "check that the data, code and parameters of a revision give its score, and show where each came from",
+    "card": "write the model card of a result: intended use, data, scores with intervals, limits",
+    "check": "validate a whole parameter file, and report which sources have changed since they were copied",
+    "compare": "compare two revisions or experiments on the same test frames: difference, interval, p, what changed",
+    "crossval": "leave-one-group-out cross-validation: train on all sites (or sequences) but one, test on that one",
+    "drift": "check that a committed result fits its code and parameters, and that a new run gives nearly its scores",
+    "export": "write a trained model as one ONNX file with all that infer needs, after comparing it with the network",
+    "import-checkpoint": "convert a checkpoint from elsewhere into a model folder for infer and export",
+    "infer": "classify every frame in a folder, including one still being written: decisions, a track and a map",
+    "leakage": "find seafloor that train, val and test have in common: copies, close neighbours, overlapping views",
+    "pin": "print the digest of a folder, archive or url, for sha256 of an entry of pull.sources",
+    "report": "write a page for a pull request: scores before and after, intervals, what changed, the audit",
+    "score": "score a table of predictions against a table of reference labels, as the pipeline does",
+    "scores": "print the scores of the last run as a short table",
 }
 
 
@@ -55,7 +55,8 @@ def _overview() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m reseed",
         usage="python -m reseed COMMAND ...",
-        description=f"commands:\n{lines}\n\n`python -m reseed COMMAND --help` tells more.",
+        description="Decides from reef survey frames where to deploy, and scores these decisions (README.md).\n\n"
+        f"commands:\n{lines}\n\n`python -m reseed COMMAND --help` lists the arguments of a command.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of the commands above")

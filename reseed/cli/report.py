@@ -20,16 +20,22 @@ from reseed.reports.report import draw, report_page
 _SLOW: Final = frozenset({"re-derive"})
 # What tells, without data or a run, whether the result of base is that of its own code and parameters.
 _OF_BASE: Final = ("claim", "chain")
-_NOT_ASKED: Final = "not asked for (--derive)"
+_NOT_ASKED: Final = "not run without --derive"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--base", required=True, metavar="REV", help="git revision or DVC experiment to compare with")
-    parser.add_argument("--head", metavar="REV", help="likewise, what is proposed; default: the workspace")
-    parser.add_argument("--out", type=Path, metavar="FILE.md", help="write the page here; default, and -: print it")
-    parser.add_argument("--figures", type=Path, metavar="DIR", help="also write pictures here, shown on the page")
-    parser.add_argument("--derive", action="store_true", help="also do check re-derive of the audit (slower)")
+    parser.add_argument(
+        "--head", metavar="REV", help="git revision or DVC experiment that is proposed; default: the workspace"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE.md", help="file to write; without it, or with -, the page is printed"
+    )
+    parser.add_argument(
+        "--figures", type=Path, metavar="DIR", help="also write figures to this folder and show them on the page"
+    )
+    parser.add_argument("--derive", action="store_true", help="also run the re-derive check of the audit (slower)")
     add_bootstrap(parser)
 
 
@@ -37,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     """Read both sides, audit head, write the page; return 0 whatever the audit says."""
     out: Path | None = None if args.out is None or str(args.out) == "-" else args.out
     if args.figures is not None and out is None:
-        raise ReseedError("--figures needs --out: the page names the pictures by their place beside it")
+        raise ReseedError("--figures needs --out: the page refers to the figures by their path relative to it")
     repository = Repository(Path())
     base = repository.resolve(args.base)
     head = HERE if args.head is None else repository.resolve(args.head)

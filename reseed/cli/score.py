@@ -16,17 +16,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--task",
         choices=TASKS,
         help="three classes, or Deploy and No-Deploy (default: frame where the key has no place on a frame, such as "
-        "row or x0, and no table has Coral; else patch)",
+        "row or x0, and no table has the label Coral; else patch)",
     )
-    parser.add_argument("--predicted", metavar="COL", help=f"answer in PREDICTIONS (default: {', '.join(PREDICTED)})")
-    parser.add_argument("--gold", metavar="COL", help=f"reference in GOLD (default: {', '.join(GOLD)})")
-    parser.add_argument("--group", metavar="COL", help=f"clusters of the intervals (default: {', '.join(GROUPS)})")
+    parser.add_argument(
+        "--predicted",
+        metavar="COL",
+        help=f"column with the prediction, in PREDICTIONS (default: {', '.join(PREDICTED)})",
+    )
+    parser.add_argument(
+        "--gold", metavar="COL", help=f"column with the reference label, in GOLD (default: {', '.join(GOLD)})"
+    )
+    parser.add_argument(
+        "--group", metavar="COL", help=f"column of the groups that the bootstrap draws (default: {', '.join(GROUPS)})"
+    )
     parser.add_argument(
         "--where",
         action="append",
         default=[],
         metavar="COL=VALUE",
-        help="only such rows, in the tables that have the column: split=test",
+        help="use only rows with this value, such as split=test, in each table that has the column",
     )
     add_bootstrap(parser)
     add_json(parser)

@@ -10,7 +10,7 @@ from jinja2 import UndefinedError
 from reseed.base.errors import ReseedError
 from reseed.base.files import read_json
 from reseed.cli.arguments import add_json, show
-from reseed.reports.scores import is_weak, scores_page
+from reseed.reports.scores import labels_of, scores_page
 
 _METRICS: Final = Path("metrics/metrics.json")
 _DETAILS: Final = Path("metrics/details.json")
@@ -20,7 +20,11 @@ _FIGURES: Final = Path("plots/figures")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "folder", nargs="?", default=".", type=Path, help="where the run lies, such as runs/reefscan; default: here"
+        "folder",
+        nargs="?",
+        default=".",
+        type=Path,
+        help="folder of the run, such as runs/reefscan; default: the current folder",
     )
     add_json(parser)
 
@@ -30,12 +34,14 @@ def run(args: argparse.Namespace) -> int:
     folder: Path = args.folder
     metrics, details = _read(folder / _METRICS), _read(folder / _DETAILS)
     try:
-        marks = {"synthetic": bool(metrics["data"]["synthetic"]), "weak": is_weak(details)}
+        labels = ", ".join(labels_of(details))
+        marks = {"synthetic": bool(metrics["data"]["synthetic"]), "weak": "weak" in labels}
+        marks |= {"machine_labels": True} if "machine" in labels else {}
         text = scores_page(metrics, details, folder / _FIGURES, folder / _DETAILS)
     except (KeyError, TypeError, UndefinedError) as error:
         raise ReseedError(
             f"{folder / _METRICS} and {folder / _DETAILS} do not hold the scores of one run ({error!r} is missing); "
-            "`dvc repro -f evaluate` writes both anew"
+            "`dvc repro -f evaluate` writes both again"
         ) from error
     if args.json:
         show(marks | {"units": "scores in percent"} | metrics, lambda _: [], as_json=True)

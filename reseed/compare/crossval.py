@@ -9,17 +9,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reseed.artifacts.predictions import FRAME_PREDICTIONS
+from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.artifacts.table import Column
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError, TableError
-from reseed.base.probabilities import predicted_classes, softmax
-from reseed.engines.engine import run_network
 from reseed.engines.facts import facts_of_geometry
+from reseed.engines.predictions import predict_all, prediction_rows
 from reseed.network.model import State
-from reseed.network.patch_set import PatchSet, join_patches
-from reseed.network.training import fit
+from reseed.network.patch_set import join_patches
+from reseed.network.resume import trainings_folder
+from reseed.network.runtime import use_numerics
+from reseed.network.training import train_network
 from reseed.params.aggregate import AggregateParams
 from reseed.params.predict import PredictParams
 from reseed.params.train import TrainParams
@@ -204,6 +205,7 @@ def cross_validate(
             "train.checkpoint is set: a network that is taken over learns from no fold, so there is nothing to "
             "hold out; set train.checkpoint to none"
         )
+    use_numerics(params.train.numerics)
     results = []
     for fold in folds:
         try:
@@ -217,12 +219,13 @@ def cross_validate(
 def _run(packed: Packed, fold: Fold, params: FoldParams, start: State) -> FoldResult:
     splits = pd.DataFrame({"frame_id": list(fold.splits), "split": list(fold.splits.values())})
     patches = join_patches(packed.index, packed.labels, splits)
-    trained = fit(packed.images, patches.gold, patches.labelled(TRAIN), patches.labelled(VAL), params.train, start)
-    rows = np.flatnonzero(np.isin(patches.split.astype(str), (VAL, TEST))).astype(np.int64)
+    rows = patches.labelled(TRAIN), patches.labelled(VAL)
+    trained = train_network(packed.images, patches.gold, *rows, params.train, start, keep=trainings_folder())
     facts = facts_of_geometry(packed.geometry, params.train.backbone, "", Path("models"))
-    run = params.predict
-    engine = run_network(trained.network, facts, run.engine, run.threads, run.device, "predict.")
-    predictions = _table(patches, rows, softmax(engine.logits(packed.images, run.batch_size, rows)))
+    networks = trained.final.network, trained.without_val_network
+    answers = predict_all(*networks, facts, packed.images, patches, params.predict)
+    every = PATCH_PREDICTIONS.frame(prediction_rows(patches, answers.probabilities))
+    predictions = every[every["split"].isin((VAL, TEST))].reset_index(drop=True)
     held_out = predictions[predictions["split"] == TEST].reset_index(drop=True)
     decided = _decide(packed, predictions, params.aggregate)
     held = {split: sum(value == split for value in fold.splits.values()) for split in (TRAIN, VAL)}
@@ -231,28 +234,12 @@ def _run(packed: Packed, fold: Fold, params: FoldParams, start: State) -> FoldRe
         patches=item_confusion(PATCH, labelled(held_out, TEST)),
         frames=item_confusion(FRAME, labelled(decided, TEST)),
         alpha=None if decided.empty else float(decided["alpha"].iloc[0]),
-        best_epoch=trained.best.epoch,
-        val_macro_f1=trained.best.val_macro_f1,
+        best_epoch=trained.chosen.best.epoch,
+        val_macro_f1=trained.chosen.best.val_macro_f1,
         train_frames=held[TRAIN],
         val_frames=held[VAL],
         predictions=held_out,
         decisions=decided,
-    )
-
-
-def _table(patches: PatchSet, rows: NDArray[np.int64], probabilities: NDArray[np.float64]) -> pd.DataFrame:
-    names = np.asarray(patches.gold_names, dtype=object)
-    return pd.DataFrame(
-        {
-            "patch_id": patches.patch_ids[rows],
-            "frame_id": patches.frame_ids[rows],
-            "split": patches.split[rows],
-            "gold": names[rows],
-            "p_no_deploy": probabilities[:, 0],
-            "p_coral": probabilities[:, 1],
-            "p_deploy": probabilities[:, 2],
-            "predicted": np.asarray(CLASSES, dtype=object)[predicted_classes(probabilities)],
-        }
     )
 
 

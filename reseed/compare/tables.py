@@ -136,14 +136,14 @@ def score_tables(
 def _task(asked: Task | None, key: Sequence[str], columns: Sequence[tuple[TextTable, str]]) -> tuple[Task, str]:
     """Return what is scored, and why: as asked, else by what the key names and whether anything is called Coral."""
     if asked is not None:
-        return asked, "as asked with --task"
+        return asked, "set by --task"
     placed = [name for name in key if name in _PLACES]
     if placed:
         return PATCH, f"the key names a place on a frame ({', '.join(placed)})"
     for table, column in columns:
         if any(match_class(row.cells[column]) == CORAL for row in table.rows):
-            return PATCH, f"{table.where} has Coral in {column}"
-    return FRAME, f"{', '.join(key)} names no place on a frame and neither table has Coral"
+            return PATCH, f"{table.where} has the label Coral in column {column}"
+    return FRAME, f"{', '.join(key)} names no place on a frame and neither table has the label Coral"
 
 
 def _pairs(answers: Items, references: Items) -> list[tuple[Item, Item]]:

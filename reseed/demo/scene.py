@@ -17,6 +17,8 @@ REFERENCE_HEIGHT_PX: Final = 760
 
 SITE_NAMES: Final = (
     "Amber", "Boulder", "Cowrie", "Dugong", "Eagle", "Fusilier", "Grouper", "Heron", "Isis", "Jewel", "Kelp", "Lagoon",
+    "Manta", "Nautilus", "Octopus", "Parrotfish", "Quoin", "Rabbitfish", "Seahorse", "Trevally", "Urchin", "Volute",
+    "Wrasse", "Xenia", "Yellowfin", "Zoanthid",
 )  # fmt: skip
 
 
@@ -148,9 +150,9 @@ def lay_out(rng: np.random.Generator, shape: Shape, site: Site, *, rocky: bool) 
     """
     scale = shape[0] / REFERENCE_HEIGHT_PX
     if rocky:
-        deploy, coral = rng.uniform(0.40, 0.54), rng.uniform(0.12, 0.34)
+        deploy, coral = rng.uniform(0.30, 0.52), rng.uniform(0.12, 0.34)
     else:
-        deploy, coral = max(0.0, rng.uniform(-0.12, 0.11)), rng.uniform(0.22, 0.62)
+        deploy, coral = max(0.0, rng.uniform(-0.12, 0.19)), rng.uniform(0.22, 0.62)
     classes = (DEPLOY, CORAL, NO_DEPLOY)
     class_map = _divide(rng, shape, np.array([deploy, coral, 1.0 - deploy - coral]), 420 * scale)
     substrate = np.zeros(shape, dtype=np.uint8)

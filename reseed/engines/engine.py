@@ -4,6 +4,8 @@ Nothing here imports torch before it is needed: with a file of `python -m reseed
 no torch at all.
 """
 
+import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -11,7 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from reseed.base.errors import ModelError
+from reseed.base.files import read_regular
 from reseed.engines.facts import ModelFacts
+from reseed.engines.trial import require_working
+
+if TYPE_CHECKING:
+    from reseed.engines.onnx_engine import OnnxEngine
+    from reseed.engines.openvino_engine import OpenvinoEngine
 
 if TYPE_CHECKING:
     from reseed.network.model import Network
@@ -27,6 +35,7 @@ ENGINES: Final = (AUTO, TORCH, ONNX, OPENVINO, OPENVINO_BF16)
 CPU: Final = "cpu"
 ONNX_SUFFIX: Final = ".onnx"
 UNBOUNDED: Final = 1_000_000  # patches; of one frame all go through at once, unless the engine is faster in steps
+_MOST_BYTES: Final = (1 << 31) - 1  # no ONNX file is larger
 
 
 class Engine(Protocol):
@@ -80,7 +89,11 @@ def open_engine(model: Path, engine: str, threads: int, device: str = CPU, secti
     if engine not in ENGINES:
         raise ModelError(f"{section}engine: got {engine!r}; allowed: {', '.join(ENGINES)}")
     if model.suffix == ONNX_SUFFIX:
-        return _open_bytes(_read(model, engine, device, section), str(model), engine, threads)
+        data = _read(model, engine, device, section)
+        require_working(data, str(model))
+        opened = _open_bytes(data, str(model), engine, threads)
+        # Its metadata name the model.pt that it was made from: a claim, which another network can make too.
+        return replace(opened, facts=replace(opened.facts, sha256=hashlib.sha256(data).hexdigest()))
     chosen = choose_engine(engine, device, section)
     from reseed.engines.torch_engine import load_folder  # noqa: PLC0415  # torch takes seconds to import
 
@@ -139,14 +152,14 @@ def _read(model: Path, engine: str, device: str, section: str) -> bytes:
             "engine onnx or openvino on the CPU"
         )
     try:
-        return model.read_bytes()
+        return read_regular(model, _MOST_BYTES)
     except OSError as error:
         raise ModelError(
             f"{model}: not readable ({error.strerror}); `python -m reseed export --out {model.name}` makes one"
         ) from error
 
 
-def _open_bytes(data: bytes, where: str, engine: str, threads: int) -> Engine:
+def _open_bytes(data: bytes, where: str, engine: str, threads: int) -> "OnnxEngine | OpenvinoEngine":
     if engine in {OPENVINO, OPENVINO_BF16}:
         from reseed.engines.openvino_engine import OpenvinoEngine  # noqa: PLC0415  # an optional extra
 

@@ -27,7 +27,7 @@ class ModelFacts:
         resize: Name of the resize rule.
         decode: Name of the decoding rule.
         alpha: Decimal text of the threshold that goes with the model, None if none is recorded.
-        sha256: Digest of `model.pt`, also of the one that a file of `export` was made from.
+        sha256: Digest of the file that was opened: `model.pt`, or a file of `export`.
         backbone: torchvision network below the head.
         trained_on_rendered: Whether it is known to have been trained on rendered frames.
         flips: Mirror images that predictions are the mean over, 1 for none.
@@ -67,7 +67,7 @@ def facts_of_geometry(geometry: dict[str, Any], backbone: str, sha256: str, fold
         ModelError: If the geometry lacks a part.
     """
     try:
-        return ModelFacts(
+        facts = ModelFacts(
             classes=CLASSES,
             patch_size_px=int(geometry["patch_size_px"]),
             input_size_px=int(geometry["input_size_px"]),
@@ -79,8 +79,11 @@ def facts_of_geometry(geometry: dict[str, Any], backbone: str, sha256: str, fold
             trained_on_rendered=trained_on_rendered(folder),
             flips=recorded_flips(folder),
         )
-    except KeyError as error:
-        raise ModelError(f"{folder}: the geometry lacks {error}; train or import the model again") from error
+    except (KeyError, ValueError, TypeError) as error:
+        raise ModelError(
+            f"{folder}: the geometry lacks {error}, or it is no number; train or import the model again"
+        ) from error
+    return require_plausible(facts, str(folder))
 
 
 def recorded_alpha(folder: Path) -> str | None:
@@ -111,6 +114,43 @@ def _recorded(folder: Path, *names: str, file: str = _METRICS_FILE) -> Any:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return found
+
+
+# As section `extract` has them; the upper end of a patch is more than any camera has.
+_PATCH_PX: Final = range(8, 100_001)
+_INPUT_PX: Final = range(32, 1025)
+_LONGEST_NAME: Final = 100
+_LONGEST_TEXT: Final = 300
+_HEAD: Final = 60
+
+
+def require_plausible(facts: ModelFacts, where: str) -> ModelFacts:
+    """Return the facts, if a network for patches can have them.
+
+    Args:
+        facts: As the model itself has them.
+        where: Its path, for messages.
+
+    Raises:
+        ModelError: If a size is out of range, or the name of the backbone is none.
+    """
+    for name, value, allowed in (
+        ("patch_size_px", facts.patch_size_px, _PATCH_PX),
+        ("input_size_px", facts.input_size_px, _INPUT_PX),
+    ):
+        if value not in allowed:
+            raise ModelError(
+                f"{where}: {name} is {value}; allowed: {allowed[0]} to {allowed[-1]}; export or import the model again"
+            )
+    if not facts.backbone.isprintable() or len(facts.backbone) > _LONGEST_NAME:
+        raise ModelError(f"{where}: backbone is {brief(facts.backbone)}, which is no name; export the model again")
+    return facts
+
+
+def brief(text: str) -> str:
+    """Return text from a file of others for a message: what does not print is escaped, and the middle left out."""
+    short = text if len(text) <= _LONGEST_TEXT else f"{text[:_HEAD]} ... {text[_HEAD - _LONGEST_TEXT :]}"
+    return repr(short)[1:-1]
 
 
 def require_geometry(facts: ModelFacts, geometry: dict[str, Any], where: str) -> None:

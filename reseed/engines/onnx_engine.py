@@ -10,13 +10,15 @@ from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError
 from reseed.base.probabilities import logits_in_batches
 from reseed.engines.engine import CPU, ONNX, UNBOUNDED
-from reseed.engines.facts import RENDERED, ModelFacts
+from reseed.engines.facts import RENDERED, ModelFacts, brief, require_plausible
 
 INPUT: Final = "images"
 LOGITS: Final = "logits"
 # Patches of 256 px that go through the network at once: more no longer fit the cache of a core (one thread, 28 patches:
 # 61 ms by fours, 88 ms all at once).
 _STEP_PIXELS: Final = 4 * 256 * 256
+_IMAGE_AXES: Final = 4
+_NO_FOLDER: Final = "/no folder: a model is one file"
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,9 @@ class OnnxEngine:
             ModelError: If ONNX Runtime is missing, or the file is broken or was made by something else.
         """
         session, version = _session(data, where, threads)
-        return cls(session, facts_of(session.get_modelmeta().custom_metadata_map, where), version)
+        facts = facts_of(session.get_modelmeta().custom_metadata_map, where)
+        _require_signature(session, facts, where)
+        return cls(session, facts, version)
 
     def logits(
         self, images: npt.NDArray[np.uint8], batch_size: int = UNBOUNDED, rows: npt.NDArray[np.int64] | None = None
@@ -56,7 +60,10 @@ class OnnxEngine:
         """Return what `Engine.logits` does."""
 
         def run(batch: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-            out: npt.NDArray[np.float32] = self.session.run([LOGITS], {INPUT: batch})[0]
+            try:
+                out: npt.NDArray[np.float32] = self.session.run([LOGITS], {INPUT: batch})[0]
+            except Exception as error:  # as in `_session`
+                raise ModelError(f"the network cannot be run: {brief(' '.join(str(error).split()))}") from error
             return out
 
         return logits_in_batches(run, images, min(batch_size, step_patches(images)), rows)
@@ -88,12 +95,29 @@ def facts_of(metadata: dict[str, str], where: str) -> ModelFacts:
         )
     except (KeyError, ValueError) as error:
         raise ModelError(
-            f"{where}: no file of `python -m reseed export` ({type(error).__name__}: {error} in its metadata); export "
-            "the model again"
+            f"{where}: no file of `python -m reseed export` ({type(error).__name__}: {brief(str(error))} in its "
+            "metadata); export the model again"
         ) from error
     if facts.classes != CLASSES:
-        raise ModelError(f"{where}: classes are {', '.join(facts.classes)}; here they are {', '.join(CLASSES)}")
-    return facts
+        raise ModelError(f"{where}: classes are {brief(', '.join(facts.classes))}; here they are {', '.join(CLASSES)}")
+    return require_plausible(facts, where)
+
+
+def _require_signature(session: Any, facts: ModelFacts, where: str) -> None:
+    """Check that the graph takes the patches that its metadata speak of, and gives logits."""
+    edge_px = facts.input_size_px
+    inputs = [(each.name, each.type, each.shape) for each in session.get_inputs()]
+    fits = len(inputs) == 1 and inputs[0][:2] == (INPUT, "tensor(uint8)") and len(inputs[0][2]) == _IMAGE_AXES
+    if not fits or any(
+        isinstance(given, int) and given != needed
+        for given, needed in zip(inputs[0][2][1:], (edge_px, edge_px, 3), strict=True)
+    ):
+        raise ModelError(
+            f"{where}: takes {brief('; '.join(map(str, inputs)))}; needed: {INPUT}, uint8, (patches, {edge_px}, "
+            f"{edge_px}, 3); export the model again"
+        )
+    if LOGITS not in [each.name for each in session.get_outputs()]:
+        raise ModelError(f"{where}: gives no {LOGITS}; export the model again")
 
 
 def _session(data: bytes, where: str, threads: int) -> tuple[Any, str]:
@@ -109,9 +133,12 @@ def _session(data: bytes, where: str, threads: int) -> tuple[Any, str]:
     options.inter_op_num_threads = 1
     # Idle threads of the pool would otherwise keep cores busy that decode the next frame.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3  # errors; a hint is no business of the user's
+    options.log_severity_level = 4  # an error is raised too; a hint is no business of the user's
+    # Weights in other files would be read from wherever the command runs: a model is one file.
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", _NO_FOLDER)
     try:
         session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the library raises its own classes, which share no base
-        raise ModelError(f"{where}: not readable as ONNX ({' '.join(str(error).split())}); export it again") from error
+        said = brief(" ".join(str(error).split()))
+        raise ModelError(f"{where}: not readable as ONNX ({said}); export it again") from error
     return session, str(onnxruntime.__version__)

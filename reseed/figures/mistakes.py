@@ -56,7 +56,7 @@ def _words(mistakes: pd.DataFrame, n_wrong: int, n: int) -> tuple[str, str]:
     if mistakes.empty:
         return (
             f"No mistake among {n:,} test patches",
-            "Nothing to show; a perfect score deserves a second look at the data.",
+            "No mistakes to show. Check the data: a perfect score often means that test frames are in train.",
         )
     false_deploy = mistakes[mistakes["predicted"] == DEPLOY]
     taken = " or ".join(name for name in CLASSES if name in set(false_deploy["gold"]))

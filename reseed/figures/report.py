@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from reseed.artifacts.raw import WEAK_NOTICE
+from reseed.artifacts.raw import label_notices
 from reseed.artifacts.splits import TEST, VAL
 from reseed.base.classes import CLASSES, DECISIONS
 from reseed.figures.alpha_curve import alpha_figure
@@ -25,7 +25,7 @@ from reseed.score.agreement import human_ceiling
 from reseed.score.alpha_curve import cheapest_alpha, expected_costs
 from reseed.score.baselines import score_baselines, verdict
 from reseed.score.coral_cover import coral_cover
-from reseed.score.evidence import Evidence, score_items, split_reliability
+from reseed.score.evidence import SCORED, Evidence, score_items, split_reliability
 from reseed.score.groups import by_condition, by_site
 from reseed.score.percent import percent
 from reseed.score.registry import FRAME, HEADLINE, PATCH, TASKS
@@ -50,7 +50,7 @@ class ReportData:
 
 def notices(data: ReportData) -> list[str]:
     """Return what every picture must say above its title, beside the notice of synthetic data."""
-    return [WEAK_NOTICE] if data.evidence.weak else []
+    return label_notices(*map(data.evidence.label_kinds, SCORED))
 
 
 def patch_confusion_picture(data: ReportData) -> Figure:

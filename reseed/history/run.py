@@ -4,23 +4,28 @@ An older revision may have other columns beside those needed, so tables for comp
 """
 
 import io
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
-from pathlib import Path, PurePosixPath
-from typing import Any, Final, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pandas as pd
 
+from reseed.artifacts.raw import label_notices
 from reseed.artifacts.splits import TEST
 from reseed.artifacts.table import Table
+from reseed.base.cells import unguard
 from reseed.base.classes import CLASSES
 from reseed.base.documents import parse_json, parse_yaml
 from reseed.base.errors import ReseedError, TableError
+from reseed.history.recorded import read_lock, read_pipeline, require_inside, require_md5
 from reseed.history.repository import HERE, MissingError, Repository, Revision, Tracked, md5_of, require_digest
-from reseed.score.paired import Answers
 from reseed.score.percent import class_key
 from reseed.score.registry import SCORES, TASKS
+
+if TYPE_CHECKING:
+    from reseed.score.paired import Answers
 
 LOCK: Final = "dvc.lock"
 RAW: Final = "data/raw"
@@ -37,8 +42,9 @@ _TEST_SET: Final = (
     "data/patches/index.csv",
     "data/patches/labels.csv",
 )
-_DIGEST: Final = re.compile(r"[0-9a-f]{32}(\.dir)?")
-_REMEDY: Final = "run `dvc push` where it was made and try again, or make it anew: check the revision out, `dvc repro`"
+_REMEDY: Final = (
+    "run `dvc push` where it was made and try again, or make it again: check the revision out and run `dvc repro`"
+)
 
 
 class Run:
@@ -152,8 +158,8 @@ class Run:
             raise ReseedError(f"{path}: the list of its files is not of the known form; remove {listing} and fetch")
         found = [(f"{path}/{entry['relpath']}", str(entry["md5"])) for entry in entries]
         for member, md5 in found:
-            _require_inside(member.removeprefix(f"{path}/"), f"the list of the files of {path}")
-            _require_digest_form(md5, member)
+            require_inside(member.removeprefix(f"{path}/"), f"the list of the files of {path}")
+            require_md5(md5, member)
         return found
 
     def mapping(self, path: str) -> dict[str, Any]:
@@ -190,33 +196,18 @@ class Run:
         """What dvc.lock says of each stage; empty without one.
 
         Raises:
-            ReseedError: If it is not of the known form, or names a path outside the project or an odd digest.
+            ReseedError: See `read_lock`.
         """
-        if LOCK not in self.tracked:
-            return {}
-        stages = self._stages(LOCK)
-        for name, stage in stages.items():
-            for kind in ("deps", "outs"):
-                for entry in stage.get(kind) or []:
-                    if not isinstance(entry, dict) or "path" not in entry:
-                        raise ReseedError(f"{LOCK} of {self.name}: stage {name} has {kind} without a path")
-                    entry["path"] = str(entry["path"])
-                    _require_inside(entry["path"], f"{LOCK} of {self.name}, stage {name}")
-                    _require_digest_form(str(entry.get("md5")), f"{entry['path']} in {LOCK} of {self.name}")
-        return stages
+        return read_lock(self.mapping(LOCK), f"{LOCK} of {self.name}") if LOCK in self.tracked else {}
 
     @cached_property
     def pipeline(self) -> dict[str, dict[str, Any]]:
         """The stages of dvc.yaml.
 
         Raises:
-            ReseedError: If it is missing or not of the known form, or names a path outside the project.
+            ReseedError: See `read_pipeline`.
         """
-        stages = self._stages("dvc.yaml")
-        for name, stage in stages.items():
-            for path in declared(stage, "deps", "outs", "metrics", "plots"):
-                _require_inside(path, f"dvc.yaml of {self.name}, stage {name}")
-        return stages
+        return read_pipeline(self.mapping("dvc.yaml"), f"dvc.yaml of {self.name}")
 
     @cached_property
     def outputs(self) -> dict[str, dict[str, Any]]:
@@ -233,8 +224,6 @@ class Run:
         """`params.yaml`."""
         return self.mapping("params.yaml")
 
-    # What git holds of a result: readable without data or cache.
-
     @cached_property
     def metrics(self) -> dict[str, Any]:
         """`metrics/metrics.json`."""
@@ -250,14 +239,15 @@ class Run:
         """Test rows of `metrics/by_site.csv`, percent, NaN where there is no score."""
         content = self.read("metrics/by_site.csv")
         sites = pd.read_csv(io.BytesIO(content), dtype={"site": str}, keep_default_na=False)
+        sites["site"] = sites["site"].map(unguard)
         scores = [name for name in sites.columns if name not in {"split", "site"}]
         sites[scores] = sites[scores].apply(pd.to_numeric, errors="coerce")
         return sites[sites["split"] == TEST].reset_index(drop=True)
 
     @property
-    def weak(self) -> bool:
-        """Whether test patches inherited the label of their frame."""
-        return bool(self.details["patch"][TEST].get("labels") == "weak")
+    def label_notices(self) -> list[str]:
+        """What every score must say of the labels: those of test patches are inherited, or some are of a machine."""
+        return label_notices(self.details["patch"][TEST].get("labels"))
 
     @property
     def scores_synthetic(self) -> bool:
@@ -268,8 +258,6 @@ class Run:
         """Whether the digests show that both have the same test items with the same reference; False if they do not."""
         own, others = ([run.digests.get(path) for path in _TEST_SET] for run in (self, other))
         return None not in own and own == others
-
-    # Single answers: outputs, stored in the cache.
 
     @cached_property
     def catalog(self) -> pd.DataFrame:
@@ -302,12 +290,14 @@ class Run:
         return tuple(entries)
 
     @cached_property
-    def answers(self) -> Answers:
+    def answers(self) -> "Answers":
         """Predictions on the test split.
 
         Raises:
             TableError: If tables are of different runs, or no test patch has a reference class.
         """
+        from reseed.score.paired import Answers  # noqa: PLC0415  scipy.stats, half a second that no audit needs
+
         patches = self._columns("data/predictions/patches.csv", ["patch_id", "frame_id", "split", "gold", "predicted"])
         frames = self._columns("data/predictions/frames.csv", ["frame_id", "split", "n_patches", "gold", "decision"])
         labelled = patches[(patches["split"] == TEST) & (patches["gold"] != "")].sort_values("patch_id")
@@ -329,7 +319,7 @@ class Run:
         )
 
     @cached_property
-    def trainings(self) -> tuple[Answers, ...]:
+    def trainings(self) -> "tuple[Answers, ...]":
         """The answers of every training of the recipe, the first first; one where the run has no repeats.
 
         Raises:
@@ -348,10 +338,11 @@ class Run:
                     (frames[frames["repeat"] == repeat], "frame_id", "decision"),
                 )
             )
-            mine = Answers(
-                f"{self.name}, training {repeat}",
-                first.patches.assign(predicted=first.patches["patch_id"].map(predicted)),
-                first.frames.assign(decision=first.frames["frame_id"].map(decided)),
+            mine = replace(
+                first,
+                name=f"{self.name}, training {repeat}",
+                patches=first.patches.assign(predicted=first.patches["patch_id"].map(predicted)),
+                frames=first.frames.assign(decision=first.frames["frame_id"].map(decided)),
             )
             if mine.patches["predicted"].isna().any() or mine.frames["decision"].isna().any():
                 raise TableError(f"{mine.name}: it does not answer every test item; run `dvc repro` there")
@@ -417,12 +408,6 @@ class Run:
             self.repository.keep(digest, content)
         return content
 
-    def _stages(self, path: str) -> dict[str, dict[str, Any]]:
-        stages = self.mapping(path).get("stages") or {}
-        if not isinstance(stages, dict) or not all(isinstance(stage, dict) for stage in stages.values()):
-            raise ReseedError(f"{path} of {self.name}: `stages` is no mapping of stages")
-        return {str(name): stage for name, stage in stages.items()}
-
     def _columns(self, path: str, columns: Sequence[str]) -> pd.DataFrame:
         return read_columns(self.read(path), columns, f"{path} of {self.name}")
 
@@ -444,35 +429,9 @@ def read_columns(content: bytes, columns: Sequence[str], where: str) -> pd.DataF
     missing = [name for name in columns if name not in df.columns]
     if missing:
         raise TableError(f"{where}: no column {', '.join(missing)}; found: {', '.join(df.columns)}")
-    return df[list(columns)]
+    return df[list(columns)].map(unguard)
 
 
 def _require_known(found: Sequence[Any]) -> None:
     if any(value is None for value in found):
         raise TypeError("a score is null")
-
-
-def declared(stage: Mapping[str, Any], *kinds: str) -> set[str]:
-    """Return the paths that a stage of dvc.yaml names under these keys."""
-    return {PurePosixPath(name).as_posix() for name in _declared(stage, kinds)}
-
-
-def _declared(stage: Mapping[str, Any], kinds: Sequence[str]) -> Iterator[str]:
-    for kind in kinds:
-        for entry in stage.get(kind) or []:
-            yield str(next(iter(entry)) if isinstance(entry, Mapping) and entry else entry)
-
-
-def _require_inside(path: str, where: str) -> None:
-    """Check that a path names something below the root of the project, and nothing of git or DVC."""
-    parts = PurePosixPath(path).parts
-    odd = path.startswith(("/", "~")) or "\\" in path or ":" in path.split("/", maxsplit=1)[0] or not path.isprintable()
-    if odd or ".." in parts or not parts or parts[0] in {".git", ".dvc"} or ".git" in parts:
-        raise ReseedError(
-            f"{where}: the path {path!r} does not lie inside the project; nothing is read or written there"
-        )
-
-
-def _require_digest_form(digest: str, what: str) -> None:
-    if not _DIGEST.fullmatch(digest):
-        raise ReseedError(f"{what}: {digest!r} is no md5 of 32 hex digits")

@@ -16,12 +16,13 @@ from reseed.base.grid import tile_boxes
 from reseed.base.probabilities import predicted_classes, softmax
 from reseed.engines.engine import Engine
 from reseed.infer.frame_list import Frame
-from reseed.infer.geotags import Exif, read_exif_of
+from reseed.infer.geotags import Exif, exif_in
 from reseed.infer.map.page import thumbnail_jpeg
 from reseed.infer.tables import fixed
-from reseed.patches.resize import FramePatches, load_frame_patches
+from reseed.patches.resize import FramePatches, frame_patches
 from reseed.score.alpha import decisions
 from reseed.survey.geotag import Geotag
+from reseed.survey.imagery import read_image_file
 
 SMALLER_THAN_PATCH: Final = "smaller_than_patch"
 MAX_PIXELS: Final = 100_000_000  # as catalog.max_pixels in the profiles; a larger image is taken for a bomb
@@ -94,18 +95,21 @@ def decide(frame: Frame, rule: Rule) -> Decided | Unusable:
     """
     began = time.perf_counter()
     try:
-        patches = _load(frame, rule)
+        data = read_image_file(frame.path)
+        patches = frame_patches(data, rule.patch_size_px, rule.engine.facts.input_size_px, MAX_PIXELS)
+        _require_one_patch(patches, rule.patch_size_px)
         probabilities = softmax(rule.engine.logits(patches.images))
         predicted = predicted_classes(probabilities)
         deploy_count = int((predicted == CLASS_INDEX[DEPLOY]).sum())
         deploys = bool(decisions(np.array([deploy_count]), np.array([len(predicted)]), rule.alpha)[0])
         latency_ms = 1000 * (time.perf_counter() - began)
-        exif = read_exif_of(frame.path)
     except ImageError as error:
         return Unusable(frame, ImageError(error.reason, error.detail))
+    except MemoryError:
+        return Unusable(frame, ImageError("unreadable", "needs more memory than is free"))
     return Decided(
         frame,
-        exif,
+        exif_in(data),
         FramePatches(patches.width_px, patches.height_px, patches.grid, patches.images[:0]),
         probabilities,
         predicted,
@@ -168,13 +172,8 @@ def _probabilities(row: Sequence[float]) -> dict[str, object]:
     return {name: fixed(value, 6) for name, value in zip(("p_no_deploy", "p_coral", "p_deploy"), row, strict=True)}
 
 
-def _load(frame: Frame, rule: Rule) -> FramePatches:
-    if frame.path.exists() and not frame.path.is_file():  # opening a pipe would wait for its other end for good
-        raise ImageError("unreadable", "not a regular file")
-    patches = load_frame_patches(frame.path, rule.patch_size_px, rule.engine.facts.input_size_px, MAX_PIXELS)
-    if min(patches.width_px, patches.height_px) < rule.patch_size_px:
+def _require_one_patch(patches: FramePatches, patch_size_px: int) -> None:
+    if min(patches.width_px, patches.height_px) < patch_size_px:
         raise ImageError(
-            SMALLER_THAN_PATCH,
-            f"{patches.width_px} x {patches.height_px} px, a patch is {rule.patch_size_px} px",
+            SMALLER_THAN_PATCH, f"{patches.width_px} x {patches.height_px} px, a patch is {patch_size_px} px"
         )
-    return patches

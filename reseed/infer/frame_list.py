@@ -2,15 +2,17 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from reseed.base.csv import decode_text, stripped
 from reseed.base.errors import SourceError
 from reseed.sources.folder import explained
-from reseed.sources.inventory import IMAGE_SUFFIXES, is_system_file
-from reseed.survey.layouts.reading import recording_folders
+from reseed.sources.inventory import IMAGE_SUFFIXES, is_picture_name, is_system_file, repeats
+from reseed.survey.identity import Natural, natural_key, recording_folders
 
 LIST_SUFFIX: Final = ".txt"
 LOG_FILE: Final = "photo_log.csv"  # as in layout survey, whose module brings pandas with it
@@ -33,10 +35,10 @@ class Frame:
     path: Path
     name: str
 
-    @property
-    def order(self) -> tuple[str, str]:
-        """What sorts frames: recorders write the time of capture into the file name."""
-        return PurePosixPath(self.name).name, self.name
+    @cached_property
+    def order(self) -> tuple[Natural, Natural, str]:
+        """What sorts frames: recorders write the time of capture, or a number, into the file name."""
+        return natural_key(self.stem), natural_key(self.name), self.name
 
     @property
     def stem(self) -> str:
@@ -50,13 +52,15 @@ class FrameList:
 
     Args:
         root: Folder that the names of frames start from.
-        frames: By capture name, then by path; none twice.
+        frames: By file name, numbers by value, then by path; none twice.
         ignored: Files in the folders that are no image by their name, and not what a recorder writes beside the images.
+        closed: Folders that cannot be read, each with the reason.
     """
 
     root: Path
     frames: tuple[Frame, ...]
     ignored: int
+    closed: tuple[str, ...] = ()
 
 
 def find_frames(given: Sequence[Path], out: Path) -> FrameList:
@@ -70,11 +74,17 @@ def find_frames(given: Sequence[Path], out: Path) -> FrameList:
         SourceError: If something is not there, cannot be read, or there is no frame at all.
     """
     paths, ignored = [], 0
+    closed: dict[str, None] = {}
     for path in given:
         if path.is_dir():
-            images, others = _images_in(path, out)
-            paths += images
-            ignored += others
+            with explained(path, "read"):
+                next(path.iterdir(), None)  # os.walk says nothing of a folder that it may not open
+            for here, names in walk_folders(path, out, closed):
+                beside = frozenset(names)
+                images = [name for name in names if is_frame_name(name, beside)]
+                paths += [here / name for name in images]
+                known = RECORDER_FILES.union(name.casefold() for name in images)
+                ignored += sum(not is_system_file(name) and name.casefold() not in known for name in names)
         elif path.suffix.casefold() == LIST_SUFFIX and path.is_file():
             paths += _listed(path)
         elif path.is_file():
@@ -86,7 +96,7 @@ def find_frames(given: Sequence[Path], out: Path) -> FrameList:
     for path in paths:
         frame = Frame(path, name_below(root, path))
         twin = frames.setdefault(frame.name, frame)
-        if twin.path.resolve() != path.resolve() and twin.path.name != path.name:
+        if (twin.path.parent.resolve(), twin.path.name) != (path.parent.resolve(), path.name):
             raise SourceError(
                 f"{path.name!r} and {twin.path.name!r} would both be called {frame.name} in the tables; "
                 "rename one of them"
@@ -96,7 +106,7 @@ def find_frames(given: Sequence[Path], out: Path) -> FrameList:
             f"{', '.join(map(str, given))}: no frame there (other files: {ignored}); "
             f"read are {', '.join(IMAGE_SUFFIXES)}"
         )
-    return FrameList(root, tuple(sorted(frames.values(), key=lambda frame: frame.order)), ignored)
+    return FrameList(root, tuple(sorted(frames.values(), key=lambda frame: frame.order)), ignored, tuple(closed))
 
 
 def common_root(given: Sequence[Path]) -> Path:
@@ -112,24 +122,38 @@ def name_below(root: Path, path: Path) -> str:
     """Return the name of the frame at `path`; the folder it lies in may be reached through a link."""
     resolved = path.parent.resolve() / path.name
     name = Path(os.path.relpath(resolved, root)).as_posix()
+    return _printable(name)
+
+
+def _printable(name: str) -> str:
     return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), name)
 
 
-def walk_folders(folder: Path, out: Path) -> Iterator[tuple[Path, list[str]]]:
+def walk_folders(folder: Path, out: Path, closed: dict[str, None]) -> Iterator[tuple[Path, list[str]]]:
     """Yield every folder from `folder` downwards with the names of its files.
 
-    Hidden folders, those that operating systems leave behind, and that of the results, `out`, are passed over.
+    Hidden folders, those that operating systems leave behind, and that of the results, `out`, are passed over. Those
+    that cannot be read are added to `closed`, each with the reason.
     """
     skipped = out.resolve()
-    for parent, folders, names in os.walk(folder):
+
+    def note(error: OSError) -> None:
+        closed[_printable(f"{error.filename}: {error.strerror}")] = None
+
+    for parent, folders, names in os.walk(folder, onerror=note):
         here = Path(parent)
         folders[:] = [name for name in folders if not _is_hidden(name) and (here / name).resolve() != skipped]
         yield here, names
 
 
-def is_image_name(name: str) -> bool:
-    """Whether a file is an image by its name."""
-    return not is_system_file(name) and Path(name).suffix.casefold() in IMAGE_SUFFIXES
+def is_frame_name(name: str, beside: Container[str]) -> bool:
+    """Whether a file is a frame by its name: a picture, also of a format that is not read, and not a repeated one.
+
+    Args:
+        name: Of the file.
+        beside: Names of the files in its folder.
+    """
+    return is_picture_name(name) and not is_system_file(name) and not repeats(name, beside)
 
 
 def sequence_of(name: str) -> str:
@@ -141,15 +165,6 @@ def _is_hidden(folder: str) -> bool:
     return is_system_file(f"{folder}/x")
 
 
-def _images_in(folder: Path, out: Path) -> tuple[list[Path], int]:
-    with explained(folder, "read"):
-        next(folder.iterdir(), None)  # os.walk says nothing of a folder that it may not open
-    found = [here / name for here, names in walk_folders(folder, out) for name in names if not is_system_file(name)]
-    images = [path for path in found if is_image_name(path.name)]
-    others = [path for path in found if not is_image_name(path.name) and path.name.casefold() not in RECORDER_FILES]
-    return images, len(others)
-
-
 def _folders_of(path: Path) -> list[Path]:
     if path.is_dir():
         return [path]
@@ -159,15 +174,23 @@ def _folders_of(path: Path) -> list[Path]:
 
 def _listed(path: Path) -> list[Path]:
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = decode_text(path.read_bytes(), str(path), "list").splitlines()
+    except OSError as error:
         raise SourceError(f"{path}: not readable as a list of frames: {error}") from error
-    named = [(number, line.strip()) for number, line in enumerate(lines, 1)]
-    wanted = [(number, path.parent / line) for number, line in named if line and not line.startswith("#")]
-    lost = [f"line {number}: {found}" for number, found in wanted if not found.is_file()]
+    named = [(number, stripped(stripped(line).strip('"'))) for number, line in enumerate(lines, 1)]
+    wanted = [(number, _listed_file(path.parent, line)) for number, line in named if line and not line.startswith("#")]
+    # A link to itself or a pipe is there, and becomes one frame that cannot be used.
+    lost = [f"line {number}: {found}" for number, found in wanted if not os.path.lexists(found) or found.is_dir()]
     if lost:
         raise SourceError(
             f"{path}: {len(lost)} of {len(wanted)} files are not there: {'; '.join(lost[:_SHOWN])}; "
             "a path a line, relative to the folder of the list"
         )
     return [found for _, found in wanted]
+
+
+def _listed_file(folder: Path, line: str) -> Path:
+    """Return the file that a line of a list names; programs of Windows write its folders with backslashes."""
+    path = folder / line
+    slashed = folder / line.replace("\\", "/")
+    return slashed if not os.path.lexists(path) and os.path.lexists(slashed) else path

@@ -3,23 +3,24 @@
 import itertools
 import json
 import math
+import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from reseed.base.errors import ImageError, TableError
+from reseed.base.errors import TableError
 from reseed.base.files import write_text
 from reseed.infer.frame_list import LOG_FILE, Frame, sequence_of
 from reseed.infer.line_file import writing
 from reseed.infer.tables import FrameRow
-from reseed.sources.inventory import HEAD_BYTES, JPEG, sniff_format
+from reseed.sources.inventory import is_picture_name
 from reseed.survey.geotag import Facts, Geotag, distance_m, merge, read_exif
+from reseed.survey.identity import composed, recording
 from reseed.survey.photo_log import PhotoLog, read_photo_log
 
 _EXIF_BYTES: Final = 1 << 18  # an EXIF block is 64 kB at most and stands before the picture
-_RENDERED: Final = b"RESEED_DEMO"  # the camera of the demo reef; see reseed.demo.recorder
 _REREAD_S: Final = 2.0
 
 
@@ -36,22 +37,10 @@ class Exif:
     synthetic: bool
 
 
-def read_exif_of(path: Path) -> Exif:
-    """Read the EXIF block of an image file without reading the whole of a JPEG.
-
-    Raises:
-        ImageError: `unreadable` if the operating system refuses.
-    """
-    try:
-        with path.open("rb") as reader:
-            data = reader.read(_EXIF_BYTES)
-            facts = read_exif(data)
-            if sniff_format(data[:HEAD_BYTES]) != JPEG or "exif_unreadable" in facts.problems:
-                data += reader.read()
-                facts = read_exif(data)
-    except OSError as error:
-        raise ImageError("unreadable", error.strerror or str(error)) from error
-    return Exif(facts, _RENDERED in data[:_EXIF_BYTES])
+def exif_in(data: bytes) -> Exif:
+    """Return what the content of an image file says of the frame."""
+    facts = read_exif(data)
+    return Exif(facts, facts.rendered)
 
 
 class Logs:
@@ -68,6 +57,8 @@ class Logs:
         self._growing = growing
         self._paths: dict[Path, tuple[Path | None, float]] = {}
         self._read: dict[Path, tuple[PhotoLog | None, float]] = {}
+        self._recordings: dict[Path, dict[str, set[tuple[str, ...]]]] = {}
+        self._unsure: dict[Path, set[str]] = {}
         self.broken: dict[Path, str] = {}
 
     def check(self, frames: Iterable[Frame]) -> None:
@@ -92,11 +83,44 @@ class Logs:
         if path is None:
             return None
         log, read_at = self._read.get(path, (None, 0.0))
-        missing = log is None or frame.path.name not in log.facts
-        if path not in self._read or (self._growing and missing and time.monotonic() - read_at > _REREAD_S):
+        row = self._row(log, path, frame)
+        if path not in self._read or (self._growing and row is None and time.monotonic() - read_at > _REREAD_S):
             log = self._load(path) or log  # the rows that were whole before still hold
             self._read[path] = log, time.monotonic()
-        return log.facts.get(frame.path.name) if log else None
+            self._recordings.pop(path, None)
+            row = self._row(log, path, frame)
+        return log.facts[row] if log and row is not None else None
+
+    def _row(self, log: PhotoLog | None, path: Path, frame: Frame) -> str | None:
+        if log is None:
+            return None
+        folder = frame.path.parent.resolve()
+
+        def unique() -> bool:
+            alone = len(self._same_name(path, frame)) <= 1
+            if not alone:
+                self._unsure.setdefault(path, set()).add(frame.name)
+            return alone
+
+        return log.find((folder / frame.path.name).as_posix(), own=folder == path.parent, unique=unique)
+
+    def _same_name(self, path: Path, frame: Frame) -> set[tuple[str, ...]]:
+        """Return the recordings below the folder of a log that have a frame of that name."""
+        if path not in self._recordings:
+            found: dict[str, set[tuple[str, ...]]] = {}
+            for here, _, names in os.walk(path.parent):
+                for name in filter(is_picture_name, names):
+                    found.setdefault(composed(name), set()).add(recording((Path(here) / name).as_posix()))
+            self._recordings[path] = found
+        return self._recordings[path].get(composed(frame.path.name), set())
+
+    def remarks(self) -> list[str]:
+        """Return what of the logs could not be used, a line each."""
+        unsure = (
+            f"{path}: {len(names)} frame(s) of a name that several folders have; write paths into the log"
+            for path, names in self._unsure.items()
+        )
+        return [*self.broken.values(), *unsure]
 
     def _load(self, path: Path) -> PhotoLog | None:
         try:

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from reseed.base.cells import guard_all, unguard
 from reseed.base.errors import TableError
 
 _TAIL_BYTES: Final = 1 << 20  # far more than a run writes between two calls of the operating system
@@ -55,8 +56,8 @@ class LineFile:
 
     def _put(self, rows: Sequence[Sequence[object]]) -> None:
         text = io.StringIO(newline="")
-        csv.writer(text, lineterminator="\n").writerows(rows)
-        left = memoryview(text.getvalue().encode("utf-8"))
+        csv.writer(text, lineterminator="\n").writerows(map(guard_all, rows))
+        left = memoryview(text.getvalue().encode("utf-8", "backslashreplace"))
         while left:
             left = left[self._file.write(left) or 0 :]
 
@@ -121,7 +122,7 @@ def _row(line: bytes, columns: Sequence[str]) -> dict[str, str] | None:
         cells = next(csv.reader([line.decode("utf-8")], strict=True), [])
     except (UnicodeDecodeError, csv.Error):
         return None
-    return dict(zip(columns, cells, strict=True)) if len(cells) == len(columns) else None
+    return dict(zip(columns, map(unguard, cells), strict=True)) if len(cells) == len(columns) else None
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from reseed.base.classes import DEPLOY, parse_decision
 from reseed.base.csv import Row, read_text_table
@@ -19,19 +19,20 @@ from reseed.infer.tables import (
     read_decisions,
     read_reasons,
 )
+from reseed.survey.identity import path_parts
 
 
 class GoldLabels:
     """Reference decisions, by the path that the table gives each frame.
 
     Args:
-        rows: Path as given, in POSIX form, with row and decision.
+        rows: Path as given, with row and decision.
     """
 
     def __init__(self, rows: Iterable[tuple[str, Row, str]]) -> None:
         self._labels: dict[tuple[str, ...], tuple[Row, str]] = {}
         for path, row, label in rows:
-            parts = PurePosixPath(path).parts
+            parts = path_parts(path)
             said = self._labels.setdefault(parts, (row, label))
             if said[1] != label:
                 raise TableError(
@@ -55,7 +56,7 @@ class GoldLabels:
         meant: dict[tuple[str, ...], str] = {}
         found: dict[str, str] = {}
         for frame in frames:
-            parts = (root / frame).parts
+            parts = path_parts((root / frame).as_posix())
             for depth in range(len(parts), 0, -1):  # the most exact row counts
                 key = parts[-depth:]
                 if key in self._labels:
@@ -85,7 +86,7 @@ def read_gold(path: Path) -> GoldLabels:
         raise TableError(f"{path}: cannot be read ({error.strerror})") from error
     table.require(["frame", "label"])
     return GoldLabels(
-        (row.cells["frame"].replace("\\", "/"), row, parse_decision(row.cells["label"], row.where))
+        (row.cells["frame"], row, parse_decision(row.cells["label"], row.where))
         for row in table.rows
         if row.cells["label"]
     )

@@ -1,6 +1,7 @@
 """The folder of a run: what the run is of, so that another start goes on with the same and nothing else."""
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,11 +12,21 @@ from typing import Final
 from reseed.base.errors import TableError
 from reseed.base.files import write_json
 from reseed.infer.line_file import writing
+from reseed.infer.tables import (
+    BAD_FILE,
+    DECISIONS_FILE,
+    MAP_FILE,
+    PATCHES_FILE,
+    SKIPPED_FILE,
+    THUMBNAILS_FILE,
+    TRACK_FILE,
+)
 
 RUN_FILE: Final = "run.json"
 _LOCK_FILE: Final = ".lock"
 _TRAINING: Final = "trained_on_rendered"
 _OWN: Final = (RUN_FILE, f"{RUN_FILE}.part", _LOCK_FILE)
+_WRITTEN: Final = (*_OWN, DECISIONS_FILE, PATCHES_FILE, THUMBNAILS_FILE, BAD_FILE, SKIPPED_FILE, TRACK_FILE, MAP_FILE)
 
 
 @dataclass(frozen=True)
@@ -24,7 +35,7 @@ class RunIdentity:
 
     Args:
         frames: Folder that the names of frames start from.
-        model_sha256: Digest of the model.
+        model_sha256: Digest of the model file itself, not what it says of itself.
         backbone: Of the network, for people.
         patch_size_px: Edge of a patch in stored pixels.
         input_size_px: Edge of a patch as the network sees it.
@@ -50,7 +61,8 @@ def enter(out: Path, identity: RunIdentity) -> bool:
         Whether there is something to go on with.
 
     Raises:
-        TableError: If the folder holds something else, or a run of another model, alpha or patch size.
+        TableError: If the folder holds something else, such as a link in place of a table, or a run of another model,
+            alpha or patch size.
     """
     if out.exists() and not out.is_dir():
         raise TableError(f"{out}: is a file; --out needs a folder")
@@ -62,6 +74,11 @@ def enter(out: Path, identity: RunIdentity) -> bool:
         ) from error
     with writing(out):
         found = sorted(path.name for path in out.iterdir() if path.name not in _OWN)
+        foreign = [name for name in _WRITTEN if os.path.lexists(out / name) and not _is_plain(out / name)]
+    if foreign:  # writing there would change, or empty, what a link leads to
+        raise TableError(
+            f"{out / foreign[0]}: is a link, or no regular file; remove it, or give --out an empty or a new folder"
+        )
     if (out / RUN_FILE).is_file():
         _require_same(out, identity)
         return True
@@ -112,8 +129,9 @@ def locked(out: Path) -> Iterator[None]:
     import fcntl  # noqa: PLC0415 - exists on POSIX systems only
 
     with writing(out):
-        held = (out / _LOCK_FILE).open("w")
-    with held:
+        # Not emptied, and a link is not followed: whatever lies there stays as it is.
+        held = os.open(out / _LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    with open(held, "rb"):  # noqa: PTH123 - pathlib opens no descriptor
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -121,6 +139,10 @@ def locked(out: Path) -> Iterator[None]:
         except OSError:
             pass  # a file system without locks, such as some network mounts
         yield
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
 
 
 def _require_same(out: Path, identity: RunIdentity) -> None:

@@ -18,9 +18,9 @@ from tqdm import tqdm
 
 from reseed.base.errors import ImageError
 from reseed.infer.deciding import Decided, Rule, Unusable, decide, decision_row, patch_rows, thumbnail_row
+from reseed.infer.frames import POLL_S, Source
 from reseed.infer.geotags import Logs
 from reseed.infer.line_file import LineFile, writing
-from reseed.infer.sources import POLL_S, Source
 from reseed.infer.tables import (
     BAD_COLUMNS,
     BAD_FILE,
@@ -35,7 +35,7 @@ from reseed.infer.tables import (
 )
 
 _AHEAD: Final = 2  # frames waiting for each worker: none ever waits, and memory stays bounded
-_SYNC_S: Final = 5.0  # what a power cut may cost; a sync for each frame would cost more than the frame
+SYNC_S: Final = 5.0  # what a power cut may cost; a sync for each frame would cost more than the frame
 
 
 @dataclass
@@ -63,9 +63,10 @@ class Tables:
     Args:
         out: Folder of the run. What a former start left of unusable and skipped frames is dropped: both
             are tried again.
+        sync_s: Seconds of decisions that a power cut may cost.
     """
 
-    def __init__(self, out: Path) -> None:
+    def __init__(self, out: Path, sync_s: float) -> None:
         for name in (BAD_FILE, SKIPPED_FILE):
             with writing(out / name):
                 (out / name).unlink(missing_ok=True)
@@ -75,6 +76,7 @@ class Tables:
         self.bad = LineFile(out / BAD_FILE, BAD_COLUMNS)
         self.skipped = LineFile(out / SKIPPED_FILE, SKIPPED_COLUMNS)
         self._all = (self.patches, self.thumbnails, self.decisions, self.bad, self.skipped)
+        self._sync_s = sync_s
         self._synced_at = time.monotonic()
         # Beside the run: a slow card takes seconds to write, during which no frame should wait.
         self._syncer = ThreadPoolExecutor(1, thread_name_prefix="sync")
@@ -86,7 +88,7 @@ class Tables:
         self.patches.append(patch_rows(decided))
         self.thumbnails.append([thumbnail_row(decided)])
         self.decisions.append([row])
-        if time.monotonic() - self._synced_at > _SYNC_S and self._syncing.done():
+        if time.monotonic() - self._synced_at > self._sync_s and self._syncing.done():
             self._syncing.result()  # says what the last one could not write
             self._synced_at = time.monotonic()
             self._syncing = self._syncer.submit(self.sync)
@@ -104,7 +106,15 @@ class Tables:
 
 
 def decide_all(
-    source: Source, rule: Rule, logs: Logs, out: Path, *, workers: int, ahead: bool, total: int | None
+    source: Source,
+    rule: Rule,
+    logs: Logs,
+    out: Path,
+    *,
+    workers: int,
+    ahead: bool,
+    total: int | None,
+    sync_s: float = SYNC_S,
 ) -> Progress:
     """Decide every frame of a source.
 
@@ -119,6 +129,7 @@ def decide_all(
         workers: Frames decided at the same time.
         ahead: Whether workers run ahead of the tables; otherwise a frame is chosen only when a worker is free.
         total: Number of frames for the bar, None if unknown.
+        sync_s: Seconds of decisions that a power cut may cost.
 
     Returns:
         What was done; a first Ctrl-C or a termination signal lets the frames under way finish.
@@ -130,7 +141,7 @@ def decide_all(
     with ExitStack() as stack:
         stop = stack.enter_context(_stop_on_signal())
         stack.enter_context(_quiet_pillow())
-        tables = Tables(out)
+        tables = Tables(out, sync_s)
         stack.callback(tables.close)
         bar = stack.enter_context(tqdm(total=total, unit="frame", desc="infer", disable=None))
         pool = stack.enter_context(ThreadPoolExecutor(workers, thread_name_prefix="infer"))

@@ -8,6 +8,7 @@ from typing import Final
 
 from reseed.base.classes import CLASS_INDEX
 from reseed.infer.line_file import read_lines, recover
+from reseed.survey.identity import capture_order
 
 DECISIONS_FILE: Final = "decisions.csv"
 PATCHES_FILE: Final = "patches.csv"
@@ -89,9 +90,9 @@ def take_up(out: Path) -> set[str]:
 
 
 def read_decisions(out: Path) -> list[FrameRow]:
-    """Read `decisions.csv` in the order of capture: by time, then by name."""
-    rows = [_frame_row(cells) for cells in read_lines(out / DECISIONS_FILE, DECISION_COLUMNS)]
-    return sorted(rows, key=lambda row: (row.captured_at, row.frame.rpartition("/")[2], row.frame))
+    """Read `decisions.csv` in the order of capture."""
+    rows = {row.frame: row for row in map(_frame_row, read_lines(out / DECISIONS_FILE, DECISION_COLUMNS))}
+    return [rows[frame] for frame in capture_order((row.frame, row.captured_at) for row in rows.values())]
 
 
 def read_classes(out: Path) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Weights from elsewhere: those that training starts from, and research checkpoints taken over as they are."""
 
 import importlib.metadata
+import itertools
 import math
 import os
 import re
@@ -124,11 +125,42 @@ def imagenet_file(backbone: str) -> Path:
     return path
 
 
+# What torch puts into the names of tensors: DataParallel and averaged weights, torch.compile, sharding, checkpointing.
+_WRAPPERS: Final = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
+_COUNTER: Final = "n_averaged"  # of torch.optim.swa_utils.AveragedModel: no part of the network
+
+
+def bare_names(state: State) -> State:
+    """Return the tensors under the names that the network itself gives them.
+
+    The names of torch's wrappers are left out wherever they stand, such as `features.module.0.weight`, then the part
+    that all names begin with, such as `model.`: the attribute that held the network.
+    """
+    named = {
+        ".".join(part for part in name.split(".") if part not in _WRAPPERS): value
+        for name, value in state.items()
+        if name.rpartition(".")[2] != _COUNTER
+    }
+    if len(named) < sum(name.rpartition(".")[2] != _COUNTER for name in state):  # two networks in one file
+        return state
+    folders = [name.split(".")[:-1] for name in named]
+    shared = itertools.takewhile(lambda parts: len(set(parts)) == 1, zip(*folders, strict=False))
+    prefix = "".join(f"{parts[0]}." for parts in shared)
+    return {name.removeprefix(prefix): value for name, value in named.items()}
+
+
+def _prefix_hint(missing: list[str], extra: list[str]) -> str:
+    """Say where missing tensors stand under a prefix that not all names share, such as beside those of a loss."""
+    found = {name.removesuffix(f".{lost}") for lost in missing[:1] for name in extra if name.endswith(f".{lost}")}
+    return f"; tensors stand under the prefix {some_names(sorted(found))}: save those alone" if found else ""
+
+
 def match_backbone(state: State, backbone: str, where: str, key: str = "train.backbone") -> State:
     """Return the tensors of `state` that belong to `backbone`, in the network's order, without its last layer.
 
     Args:
-        state: A state_dict of the torchvision network; its last layer of 1000 classes is left out.
+        state: A state_dict of the torchvision network, perhaps under a common prefix; its last layer of 1000 classes is
+            left out.
         backbone: A key of `LAST_LAYER`.
         where: Path, for the message.
         key: What the user set `backbone` by, for the message.
@@ -138,7 +170,9 @@ def match_backbone(state: State, backbone: str, where: str, key: str = "train.ba
     """
     with torch.device("meta"):
         expected = build_backbone(backbone).state_dict()
-    given = {name: value for name, value in state.items() if not name.startswith(f"{LAST_LAYER[backbone]}.")}
+    given = {
+        name: value for name, value in bare_names(state).items() if not name.startswith(f"{LAST_LAYER[backbone]}.")
+    }
     # Files from before torch 0.4.1 have no batch counters; nothing reads them where a momentum is set.
     missing = [name for name in expected if name not in given and not name.endswith("num_batches_tracked")]
     extra = [name for name in given if name not in expected]
@@ -146,7 +180,7 @@ def match_backbone(state: State, backbone: str, where: str, key: str = "train.ba
         raise ModelError(
             f"{where}: weights of another architecture than {key} {backbone}: it lacks {len(missing)} of "
             f"{len(expected)} tensors ({some_names(missing)}) "
-            f"and brings {len(extra)} unknown ones ({some_names(extra)})"
+            f"and brings {len(extra)} unknown ones ({some_names(extra)}){_prefix_hint(missing, extra)}"
         )
     matched = {name: given.get(name, torch.zeros(like.shape, dtype=like.dtype)) for name, like in expected.items()}
     for name, like in expected.items():
@@ -224,6 +258,7 @@ def convert_state(state: State, backbone: str, order: tuple[str, ...], where: st
     Raises:
         ModelError: If the tensors are not those of `backbone` with the head of the paper, or not finite.
     """
+    state = bare_names(state)
     below = f"{LAST_LAYER[backbone]}."
     head = {name.removeprefix(below): value for name, value in state.items() if name.startswith(below)}
     matched = match_backbone(state, backbone, where, key)

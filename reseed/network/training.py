@@ -224,7 +224,8 @@ def _run_epochs(
     found = None if stored is None else read_training(stored)
     if found is not None:
         learner.resume(found)
-        tell(f"train: goes on after epoch {len(learner.history)} of {params.epochs}, as {stored} says")
+        done = "is finished" if learner.finished else f"goes on after epoch {len(learner.history)} of {params.epochs}"
+        tell(f"train: {done}, stored in {stored}")
     terminal = sys.stderr.isatty()
     with tqdm(total=params.epochs, initial=len(learner.history), desc="train", unit="epoch", disable=None) as bar:
         while not learner.finished:

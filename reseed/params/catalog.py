@@ -10,6 +10,8 @@ from reseed.params.load import Section
 _UNSEEN_BY_DVC = ("size", "nfiles")
 
 OnConflict = Literal["error", "drop"]
+Unmapped = Literal["error", "drop"]
+MachineLabels = Literal["exclude", "keep"]
 
 
 class CatalogParams(Section):
@@ -23,9 +25,12 @@ class CatalogParams(Section):
     max_quarantined_pct: float = Field(ge=0, le=100, description="0 to 100: a larger share of unusable images stops")
     on_conflict: OnConflict = Field(description="labels that contradict each other: error, or drop them all")
     label_map: str | dict[str, str | None] = Field(
-        description="coralnet: name of the map file beside the annotations, or the map itself (code: class or null)"
+        description="name of the map file beside the labels, or the map itself (code: class or null)"
     )
-    unmapped: Literal["error", "drop"] = Field(description="coralnet: codes that the label map lacks: error or drop")
+    unmapped: Unmapped = Field(description="codes that the label map lacks: error or drop")
+    machine_labels: MachineLabels = Field(
+        description="labels by a machine that no person confirmed: exclude, or keep them, and every score says so"
+    )
     weak_labels: bool = Field(description="frame-folders: whether every patch inherits the class folder of its frame")
     grid_rows: int = Field(ge=1, le=100, description="patch-folders: rows of the grid the patches were cut by, 1-100")
     grid_cols: int = Field(ge=1, le=100, description="patch-folders: columns of that grid, 1 to 100")

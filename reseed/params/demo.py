@@ -9,7 +9,7 @@ class DemoParams(Section):
     """The procedural survey that stands in for real frames; every pixel and every label of it is synthetic."""
 
     seed: int = Field(ge=0, le=2**32 - 1, description="Seed of the reef and of its annotators; another reef per seed.")
-    sites: int = Field(ge=1, le=12, description="Number of sites, each with its own water, light and substrates.")
+    sites: int = Field(ge=1, le=26, description="Number of sites, each with its own water, light and substrates.")
     sequences_per_site: int = Field(ge=1, le=9, description="Number of towed sequences at each site.")
     frames_per_sequence: int = Field(
         ge=1, le=100, description="Delivered frames of each sequence; more frames leave the earlier ones as they are."

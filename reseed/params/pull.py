@@ -6,6 +6,25 @@ from pydantic import Field, field_validator, model_validator
 
 from reseed.params.load import Section
 
+# From biigle on: exports of annotation tools, each declared in reseed/survey/exports.
+Layout = Literal[
+    "auto",
+    "survey",
+    "patch-folders",
+    "frame-folders",
+    "table",
+    "biigle",
+    "coco",
+    "coralnet",
+    "coralnet-toolbox",
+    "cpce",
+    "label-studio",
+    "reefcloud",
+    "squidle",
+    "taglab",
+    "viame",
+    "yolo",
+]
 SOURCE_NAME = r"^[a-z0-9][a-z0-9_\-]*$"
 
 
@@ -17,7 +36,7 @@ class Source(Section):
         description="demo: rendered from demo.*; folder: copied; archive: a zip or tar file, unpacked; url: downloaded"
     )
     uri: str = Field(description="where it lies; $VAR is expanded, in paths also ~; demo: empty")
-    layout: Literal["auto", "survey", "patch-folders", "frame-folders", "coralnet", "table"] = Field(
+    layout: Layout = Field(
         description="how the folder is organised, see docs/layouts.md; auto tells them apart and says why"
     )
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(

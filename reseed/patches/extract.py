@@ -128,7 +128,7 @@ def _usable(path: Path) -> Iterator[None]:
 def _require_dimensions(path: Path, found_px: tuple[int, int], catalog_px: tuple[int, int]) -> None:
     if found_px != catalog_px:
         raise TableError(
-            f"{path}: {found_px[0]} x {found_px[1]} px, but the catalog says {catalog_px[0]} x {catalog_px[1]}: "
+            f"{path}: {found_px[0]} x {found_px[1]} px, but the catalog has {catalog_px[0]} x {catalog_px[1]}: "
             "`dvc repro -f catalog`"
         )
 
@@ -175,7 +175,7 @@ def coarser_labels(planned: ExtractPlan, annotations: pd.DataFrame, patch_size_p
     if not n_coarse:
         return None
     return (
-        f"{n_coarse:,} of {len(labelled):,} labelled patches lie in annotated cells that span several patches (up to "
+        f"{n_coarse:,} of {len(labelled):,} labelled patches are in annotated cells that span several patches (up to "
         f"{width_px} x {height_px} px, extract.patch_size {patch_size_px} px): they inherit a coarser label, which "
         f"counts several times; extract.patch_size {max(width_px, height_px)} fits these cells"
     )

@@ -18,6 +18,7 @@ from scipy.fft import dctn, irfft2, rfft2
 from scipy.ndimage import gaussian_filter
 
 from reseed.artifacts.splits import SPLITS
+from reseed.survey.identity import capture_order
 
 Pair = tuple[str, str]
 
@@ -62,19 +63,23 @@ def table_leaks(frames: pd.DataFrame, splits: Mapping[str, str], guard_frames: i
 
 
 def within_sequence(frames: pd.DataFrame, reach: int) -> Iterator[tuple[str, str, int]]:
-    """Yield the pairs of frames of one sequence that are at most `reach` apart, and how far.
-
-    The order is that of time, as for blocks: frames of unknown time come first, by name.
+    """Yield the pairs of frames of one sequence that are at most `reach` apart, and how far, in the order of capture.
 
     Args:
         frames: Table FRAMES.
         reach: 1 for frames that follow each other.
     """
-    ordered = frames.sort_values(["captured_at", "frame_id"])
-    for _, sequence in ordered.groupby(["source", "sequence"], sort=True):
+    for _, sequence in in_capture_order(frames).groupby(["source", "sequence"], sort=True):
         ids = [str(frame_id) for frame_id in sequence["frame_id"]]
         for apart in range(1, reach + 1):
             yield from ((first, second, apart) for first, second in zip(ids, ids[apart:], strict=False))
+
+
+def in_capture_order(frames: pd.DataFrame) -> pd.DataFrame:
+    """Return FRAMES in the order in which they were captured."""
+    times = zip(frames["frame_id"].astype(str), frames["captured_at"].astype(str), strict=True)
+    place = {frame_id: number for number, frame_id in enumerate(capture_order(times))}
+    return frames.iloc[frames["frame_id"].map(place).argsort(kind="stable").to_numpy()]
 
 
 def sentence(leaks: TableLeaks) -> str:

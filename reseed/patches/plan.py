@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reseed.artifacts.annotations import WEAK
+from reseed.artifacts.annotations import GRID, MACHINE, POINT, WEAK
 from reseed.base.classes import CLASS_INDEX, CLASSES
 from reseed.base.grid import Grid, grid_of, point_boxes, point_id, tile_boxes, tile_id
 
@@ -129,7 +129,7 @@ def plan_frame(
         return _plan_pieces(frame_id, width_px, height_px, annotations, min_purity, pieces)
     if min(width_px, height_px) < patch_size_px and not _is_one_patch(annotations, width_px, height_px):
         return None
-    if len(annotations) and (annotations["kind"] == "point").all():
+    if _are_points(annotations):
         return _plan_points(frame_id, width_px, height_px, annotations, patch_size_px)
     grid = grid_of(width_px, height_px, patch_size_px)
     boxes = tile_boxes(width_px, height_px, grid)
@@ -155,7 +155,8 @@ def _area_labels(
     labels = []
     for (annotator, gold), rows in annotations.groupby(["annotator", "gold"], sort=True):
         classes = np.array([CLASS_INDEX[label] for label in rows["label"]], dtype=np.int64)
-        kind = WEAK if (rows["kind"] == WEAK).any() else str(rows["kind"].min())
+        kinds = set(rows["kind"])
+        kind = next((mark for mark in (MACHINE, WEAK) if mark in kinds), min(map(str, kinds)))
         found = label_boxes(boxes, rows[_RECT].to_numpy(np.int64), classes, min_purity)
         for patch_id, index, purity in zip(ids, found.class_index, found.purity, strict=True):
             if not np.isnan(purity):
@@ -166,8 +167,15 @@ def _area_labels(
 
 def _is_one_patch(annotations: pd.DataFrame, width_px: int, height_px: int) -> bool:
     """Whether the frame is a patch that somebody cut already: one grid cell as large as the frame."""
-    whole = (annotations[_RECT] == [0, 0, width_px, height_px]).all(axis=1) & (annotations["kind"] == "grid")
+    whole = (annotations[_RECT] == [0, 0, width_px, height_px]).all(axis=1) & annotations["kind"].isin([GRID, MACHINE])
     return len(annotations) > 0 and bool(whole.all())
+
+
+def _are_points(annotations: pd.DataFrame) -> bool:
+    """Whether all that was labelled are points; what a machine labelled is a point if it is one pixel."""
+    pixels = (annotations["x1"] - annotations["x0"] == 1) & (annotations["y1"] - annotations["y0"] == 1)
+    points = (annotations["kind"] == POINT) | ((annotations["kind"] == MACHINE) & pixels)
+    return len(annotations) > 0 and bool(points.all())
 
 
 def _plan_points(

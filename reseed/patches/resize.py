@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from reseed.base.errors import ImageError
 from reseed.base.grid import Grid, grid_of
 from reseed.base.parallel import keep_freed_memory
 from reseed.survey.imagery import decode_at_least, read_image_file
@@ -18,6 +19,9 @@ except ImportError:  # no wheel for this machine, as on 64-bit ARM Linux: Pillow
     simd = None
 
 RESIZE_RULE: Final = "antialiased bicubic, uint8, whole frame to the grid"
+# Of all patches of one frame; a ReefScan frame has 2 million at 256 px. Above it, a frame of 1 x 100,000,000 pixels
+# would give 12 GB.
+_MOST_PIXELS: Final = 1 << 29
 
 
 def resize(
@@ -136,15 +140,39 @@ def load_frame_patches(path: Path, patch_size_px: int, input_size_px: int, max_p
     Raises:
         ImageError: If the file holds no whole image.
     """
+    return frame_patches(read_image_file(path), patch_size_px, input_size_px, max_pixels)
+
+
+def frame_patches(data: bytes, patch_size_px: int, input_size_px: int, max_pixels: int) -> FramePatches:
+    """Cut the content of an image file into its grid of patches.
+
+    Args:
+        data: Content of any JPEG, PNG, BMP or TIFF file.
+        patch_size_px: Target edge of a patch in stored pixels.
+        input_size_px: Edge of a patch as the network sees it.
+        max_pixels: An image that declares more is not decoded.
+
+    Raises:
+        ImageError: If the file holds no whole image, or gives more pixels as patches than memory has room for.
+    """
     keep_freed_memory()
 
-    def need(width_px: int, height_px: int) -> tuple[int, int]:
-        grid = grid_of(width_px, height_px, patch_size_px)
-        return grid.cols * input_size_px, grid.rows * input_size_px
+    def grid(width_px: int, height_px: int) -> Grid:
+        found = grid_of(width_px, height_px, patch_size_px)
+        if found.n_patches * input_size_px**2 > _MOST_PIXELS:
+            raise ImageError(
+                "too_many_pixels",
+                f"{width_px} x {height_px} px give {found.n_patches:,} patches of {input_size_px} px; allowed are "
+                f"{_MOST_PIXELS // input_size_px**2:,}",
+            )
+        return found
 
-    frame = decode_at_least(read_image_file(path), max_pixels, need)
-    grid = grid_of(frame.width_px, frame.height_px, patch_size_px)
+    def need(width_px: int, height_px: int) -> tuple[int, int]:
+        wanted = grid(width_px, height_px)
+        return wanted.cols * input_size_px, wanted.rows * input_size_px
+
+    frame = decode_at_least(data, max_pixels, need)
     # A reduced edge is rounded up: its last pixel reaches over the border of the frame, and is used in part.
     used_px = (frame.width_px * frame.eighths / 8, frame.height_px * frame.eighths / 8)
-    images = grid_patches(frame.pixels, grid, input_size_px, used_px)
-    return FramePatches(frame.width_px, frame.height_px, grid, images)
+    cut = grid(frame.width_px, frame.height_px)
+    return FramePatches(frame.width_px, frame.height_px, cut, grid_patches(frame.pixels, cut, input_size_px, used_px))

@@ -16,6 +16,7 @@ from reseed.artifacts.splits import NONE, SPLITS, TEST, TRAIN, VAL
 from reseed.base.classes import CLASSES, DECISIONS
 from reseed.base.errors import SplitError
 from reseed.params.split import SplitParams
+from reseed.patches.overlap import in_capture_order
 
 # Divisions drawn from the seed; the one in which every class is spread most evenly is taken.
 _DRAWS = 256
@@ -55,7 +56,7 @@ def divide(frames: pd.DataFrame, weights: pd.DataFrame, params: SplitParams) -> 
         SplitError: If there are too few groups or a sequence is too short for its blocks.
     """
     # The cameras of one place share a sequence: by time their frames stand together, and fall into one block.
-    frames = frames.sort_values(["captured_at", "frame_id"])
+    frames = in_capture_order(frames)
     ids = frames["frame_id"].tolist()
     weights = weights.reindex(ids).fillna(0.0)
     given = dict(zip(ids, frames["given_split"], strict=True))

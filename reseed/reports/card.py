@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reseed.artifacts.raw import SYNTHETIC_NOTICE, WEAK_NOTICE
+from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.base.classes import CLASSES, DEPLOY
 from reseed.history.run import Run
@@ -44,9 +44,8 @@ def card_page(card: Card) -> str:
         revision=str(record.revision) if record.revision.commit else "",
         commit=record.revision.commit,
         synthetic=record.synthetic,
-        weak=record.weak,
+        label_notices=record.label_notices,
         synthetic_notice=SYNTHETIC_NOTICE,
-        weak_notice=WEAK_NOTICE,
         model=model,
         train=params["train"],
         input_px=model.get("input_px") or (NOT_AVAILABLE, NOT_AVAILABLE),
@@ -84,6 +83,7 @@ def card_page(card: Card) -> str:
             for task in TASKS
             if isinstance(found := record.details[task][TEST].get("intervals"), str)
         ],
+        leakage=(record.details.get("leakage") or {}).get("in_words", ""),
         frames_scored=record.metrics[FRAME]["n"] > 0,
         notes=[str(note) for note in notes],
     )

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from matplotlib.figure import Figure
 
-from reseed.artifacts.raw import SYNTHETIC_NOTICE, WEAK_NOTICE
+from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.audit.checks import DIFFERS, FAIL, NOT_CHECKED, PASS
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_bytes
@@ -54,7 +54,6 @@ def report_page(report: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
             "head_name": _named(report["head"]),
             "base_name": _named(report["base"]),
             "synthetic_notice": SYNTHETIC_NOTICE,
-            "weak_notice": WEAK_NOTICE,
             "warnings": _warnings(report),
             "lacking_text": f"the single answers of {' and of '.join(report['lacking'])} are not stored here",
             "sites": [row | {"patches": _patches(row, report)} for row in report["sites"]],
@@ -193,9 +192,8 @@ def draw(report: Mapping[str, Any], state: Run, folder: Path, beside: Path) -> d
             figures["Frames whose decision flipped"] = ("flipped_frames.png", _flips_figure(report, state))
         except ReseedError as error:
             sys.stderr.write(f"note: the flipped frames are not drawn: {error}\n")
-    notices = [WEAK_NOTICE] if report["weak"] else []
     for name, figure in figures.values():
-        write_bytes(folder / name, png_bytes(marked(figure, notices)))
+        write_bytes(folder / name, png_bytes(marked(figure, report["label_notices"])))
     place = Path(os.path.relpath(folder, beside))
     return {shown: quote((place / name).as_posix()) for shown, (name, _) in figures.items()}
 

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reseed.artifacts.raw import SYNTHETIC_NOTICE, WEAK_NOTICE
+from reseed.artifacts.raw import SYNTHETIC_NOTICE, label_notices
 from reseed.artifacts.splits import TEST, VAL
 from reseed.reports.page import render
 from reseed.score.percent import NOT_AVAILABLE, class_key
 from reseed.score.registry import FRAME, HEADLINE, NAMES, PATCH, SCORES, TASKS, Task
 
 
-def is_weak(details: Mapping[str, Any]) -> bool:
-    """Return whether patches are scored against the label of their whole frame."""
-    return "weak" in [details[PATCH][split].get("labels") for split in (VAL, TEST)]
+def labels_of(details: Mapping[str, Any]) -> list[str]:
+    """Return what the scored splits say of their labels: `annotated`, `weak`, `machine`, or both of the last."""
+    return [str(details[PATCH][split].get("labels")) for split in (VAL, TEST)]
 
 
 def scores_page(metrics: Mapping[str, Any], details: Mapping[str, Any], figures: Path, details_file: Path) -> str:
@@ -29,7 +29,7 @@ def scores_page(metrics: Mapping[str, Any], details: Mapping[str, Any], figures:
     return render(
         "scores.txt.j2",
         "text",
-        marks=[SYNTHETIC_NOTICE] * synthetic + [WEAK_NOTICE] * is_weak(details),
+        marks=[SYNTHETIC_NOTICE] * synthetic + label_notices(*labels_of(details)),
         tasks=[_task(task, metrics[task], details) for task in TASKS],
         rule=details["rules"]["used"],
         alpha=metrics[FRAME]["alpha"],
@@ -43,6 +43,7 @@ def scores_page(metrics: Mapping[str, Any], details: Mapping[str, Any], figures:
         ],
         sources=details["data"]["sources"],
         frames=details["data"]["frames"],
+        leakage=(details.get("leakage") or {}).get("in_words", ""),
         figures=str(figures),
         details=str(details_file),
     )

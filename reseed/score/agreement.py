@@ -83,7 +83,7 @@ def agree(
         TableError: If there is no item, or the lengths or the indices do not fit.
     """
     if len(first) == 0:
-        raise TableError("no item was answered by both, so there is no agreement to speak of")
+        raise TableError("no item is labelled in both tables, so agreement cannot be computed")
     by_cluster = cluster_counts(clusters, first, second, n_classes)
     counts = by_cluster.sum(axis=0)
     return Agreement(

@@ -70,7 +70,7 @@ def verdict(evidence: Evidence, baselines: Sequence[BaselineScore], task: Task) 
     if own.n == 0:
         return f"No {task} score to compare: no test {task} has a reference."
     if best is None:
-        return f"{what} macro F1 {100 * own.scores[HEADLINE]:.1f} % stands alone: no baseline was run."
+        return f"{what} macro F1 {100 * own.scores[HEADLINE]:.1f} %; no baseline was run to compare it with."
     gain = best.gains[task]
     mine, theirs = 100 * own.scores[HEADLINE], 100 * _macro_f1(best, task)
     points = f"{abs(mine - theirs):.1f} points"

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from reseed.artifacts.annotations import WEAK
+from reseed.artifacts.leakage import leakage_sentence
 from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.base.classes import CLASSES, DEPLOY
 from reseed.score.agreement import human_ceiling
@@ -198,6 +198,11 @@ def data_details(evidence: Evidence) -> dict[str, Any]:
     }
 
 
+def leakage_details(evidence: Evidence) -> dict[str, Any]:
+    """Say what frames at the borders of splits have in common: shared seafloor inflates every score."""
+    return {"in_words": leakage_sentence(evidence.context.leakage), **evidence.context.leakage}
+
+
 # One line per family of scores.
 DETAILS: Final[Mapping[str, Callable[[Evidence], Any]]] = {
     "patch": patch_details,
@@ -210,6 +215,7 @@ DETAILS: Final[Mapping[str, Callable[[Evidence], Any]]] = {
     "calibration": calibration_details,
     "coral_cover": coral_details,
     "data": data_details,
+    "leakage": leakage_details,
 }
 
 
@@ -219,7 +225,7 @@ def _patch_split(evidence: Evidence, split: str) -> dict[str, Any]:
     return {
         "n": len(labelled),
         "unlabelled": len(everything) - len(labelled),
-        "labels": "weak" if (labelled["kind"] == WEAK).any() else "annotated",
+        "labels": evidence.label_kinds(split),
         **_scores(evidence.scores[PATCH][split], f"no patch of the {split} split has a reference class"),
         "intervals": _intervals(evidence.scores[PATCH][split]),
         "predicted_share": _shares(everything["predicted"]),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reseed.artifacts.annotations import WEAK
+from reseed.artifacts.annotations import MACHINE, WEAK
 from reseed.artifacts.raw import RawSource
 from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.base.classes import CLASS_INDEX
@@ -39,6 +39,7 @@ class Context:
         frame_labels: Table FRAME_LABELS, every annotator.
         calibration: Content of `calibration.json`.
         repeats: By task, the answers of the further trainings: REPEAT_PREDICTIONS and REPEAT_DECISIONS.
+        leakage: Content of `leakage.json`: what frames of different splits have in common.
     """
 
     settings: EvaluateParams
@@ -49,6 +50,7 @@ class Context:
     frame_labels: pd.DataFrame
     calibration: dict[str, Any]
     repeats: Mapping[str, pd.DataFrame]
+    leakage: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -86,9 +88,15 @@ class Evidence:
         return bool(self.frames.loc[self.frames["split"].isin(SCORED), "synthetic"].any())
 
     @property
-    def weak(self) -> bool:
-        """Whether any patch that is scored (val or test) only inherited the label of its frame."""
-        return any((self.labelled_patches(split)["kind"] == WEAK).any() for split in SCORED)
+    def machine(self) -> bool:
+        """Whether any reference, also one that was learned from, is of a machine that no person confirmed."""
+        gold = self.context.frame_labels[self.context.frame_labels["gold"] == 1]
+        return bool((self.patches["kind"] == MACHINE).any() or (gold["kind"] == MACHINE).any())
+
+    def label_kinds(self, split: str) -> str:
+        """Return `weak` if patches of a split inherited the label of their frame, `machine`, both, or `annotated`."""
+        weak = bool((self.labelled_patches(split)["kind"] == WEAK).any())
+        return ", ".join(["weak"] * weak + ["machine"] * self.machine) or "annotated"
 
     def labelled_patches(self, split: str) -> pd.DataFrame:
         """Return the patches of `split` that have a reference class."""

@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reseed.artifacts.table import Column
+from reseed.base.cells import guard_all
 from reseed.base.errors import TableError
 
 DECIMALS: Final = 4
@@ -46,7 +47,11 @@ def score_csv(df: pd.DataFrame, columns: tuple[Column, ...]) -> str:
     kinds = {
         column.name: np.int64 if column.kind == "int" else np.float64 for column in columns if column.kind != "text"
     }
-    text = df[names].astype(kinds).to_csv(index=False, lineterminator="\n", float_format=f"%.{DECIMALS}f")
+    written = df[names].astype(kinds)
+    for column in columns:
+        if column.kind == "text":
+            written[column.name] = guard_all(written[column.name])
+    text = written.to_csv(index=False, lineterminator="\n", float_format=f"%.{DECIMALS}f")
     return str(text)
 
 

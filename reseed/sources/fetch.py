@@ -164,7 +164,9 @@ def _write(part: Path, stream: Stream, bar: "tqdm[Any]") -> None:
 def _require_room(part: Path, stream: Stream) -> None:
     needed, free = (stream.total_bytes or 0) - stream.start, shutil.disk_usage(part.parent).free
     if needed > free:
-        raise SourceError(f"{needed} bytes are still to come, but only {free} are free where {part.parent} lies")
+        raise SourceError(
+            f"{needed} bytes are still to be downloaded, but only {free} are free on the disk of {part.parent}"
+        )
 
 
 def _digest(part: Path) -> Download:

@@ -173,7 +173,9 @@ def require_apart(source: Path, target: Path) -> None:
     """
     inner, outer = target.resolve(), source.resolve()
     if inner.is_relative_to(outer) or outer.is_relative_to(inner):
-        raise SourceError(f"{source}: the source and {target}, where it is copied to, lie inside each other; move it")
+        raise SourceError(
+            f"{source}: the source and {target}, to which it is copied, are inside each other; move the source"
+        )
 
 
 def copy_file(source: Path, target: Path) -> None:

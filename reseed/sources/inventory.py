@@ -1,7 +1,9 @@
 """What files a source consists of: images, tables, and what is neither."""
 
+import re
 import struct
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -13,6 +15,16 @@ BMP: Final = "BMP"
 TIFF: Final = "TIFF"
 READABLE: Final = (JPEG, PNG, BMP, TIFF)
 IMAGE_SUFFIXES: Final = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".dib", ".tif", ".tiff")
+# Pictures that are not read: whatever such a file holds, it is a picture of the survey that is missing.
+RAW_SUFFIXES: Final = (
+    *(".3fr", ".arw", ".cr2", ".cr3", ".crw", ".dcr", ".dng", ".erf", ".fff", ".gpr", ".iiq", ".k25", ".kdc"),
+    *(".mef", ".mos", ".mrw", ".nef", ".nrw", ".orf", ".pef", ".raf", ".raw", ".rw2", ".rwl", ".sr2", ".srf", ".srw"),
+    ".x3f",
+)
+UNREAD_SUFFIXES: Final = (
+    *(*RAW_SUFFIXES, ".avif", ".avifs", ".gif", ".heic", ".heics", ".heif", ".heifs", ".hif", ".j2k", ".jp2", ".jpx"),
+    *(".jxl", ".jxr", ".psd", ".webp"),
+)
 HEAD_BYTES: Final = 32
 
 _MAGIC: Final = (
@@ -27,18 +39,42 @@ _MAGIC: Final = (
     (b"\0\0\0\x0cjP  \r\n", "JPEG 2000"),
     (b"\xffO\xffQ", "JPEG 2000"),
     (b"\xff\x0a", "JPEG XL"),
+    (b"\0\0\0\x0cJXL \r\n", "JPEG XL"),
+    (b"II\xbc\x01", "JPEG XR"),
+    (b"8BPS", "PSD"),
+    (b"IIRO", "RAW"),
+    (b"IIRS", "RAW"),
+    (b"IIU\0", "RAW"),
+    (b"FUJIFILMCCD-RAW", "RAW"),
+    (b"FOVb", "RAW"),
+    (b"\0MRM", "RAW"),
 )
+# Brands of ISO 14496-12 files that hold a still picture or a burst of them; other brands are videos.
+_HEIF_BRANDS: Final = frozenset(
+    b"heic heix heim heis hevc hevx hevm hevs mif1 mif2 mif3 msf1 miaf MiHE MiHB avif avis avio jpeg jpgs".split()
+) | {b"crx "}
 
 SYSTEM_FILE: Final = "system_file"
+BACKUP_COPY: Final = "backup_copy"
+THUMBNAIL: Final = "thumbnail"
+OTHER_FORMAT: Final = "same_picture_in_other_format"
 
 _SYSTEM_NAMES: Final = ("thumbs.db", "desktop.ini", "ehthumbs.db")
 _SYSTEM_FOLDERS: Final = ("__macosx", "$recycle.bin", "system volume information", "@eadir")
 _TEXT_SUFFIXES: Final = (".csv", ".json", ".txt", ".md", ".yaml", ".yml", ".tsv")
+# What follows the ending of a picture: exiftool's `.jpg_original`, an editor's `.jpg~`, `.jpg.bak`.
+_COPIED_FILE = re.compile(
+    r".+({})[^a-z0-9].*".format("|".join(map(re.escape, (*IMAGE_SUFFIXES, *UNREAD_SUFFIXES)))), re.IGNORECASE
+)
+# What programs put behind the name of a picture that they keep as it was. `x (1).jpg` is no copy: recorders count so.
+_COPIED_STEM = re.compile(
+    r"(.+?)(?:[ _.\-]+(?:original|orig|backup|bak|copy(?: ?\(\d+\))?)| \(copy(?: \d+)?\))", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
 class Inventory:
-    """The files of one source, each in exactly one of the three groups, all sorted bytewise by path.
+    """The files of one source, each in exactly one of the four groups, all sorted bytewise by path.
 
     Args:
         source: Name of the source; its files lie below `root`.
@@ -46,6 +82,7 @@ class Inventory:
         images: POSIX paths below `root` of the files whose name or content says image.
         others: POSIX paths of tables and everything else; a layout says which of them it reads.
         system: POSIX paths of what operating systems leave behind, such as `.DS_Store`, `._x.jpg` and `Thumbs.db`.
+        repeated: POSIX paths of files that show again what another image shows, with the reason; see `repeats`.
     """
 
     source: str
@@ -53,28 +90,60 @@ class Inventory:
     images: tuple[str, ...]
     others: tuple[str, ...]
     system: tuple[str, ...]
+    repeated: dict[str, str] = field(default_factory=dict)
 
     @property
     def found(self) -> int:
         """Number of files."""
-        return len(self.images) + len(self.others) + len(self.system)
+        return len(self.images) + len(self.others) + len(self.system) + len(self.repeated)
 
 
 def take_inventory(source: str, root: Path) -> Inventory:
-    """Sort the files below `root` into images, system files and others.
+    """Sort the files below `root` into images, repeated images, system files and others.
 
     Raises:
         SourceError: If the folder is missing or cannot be read.
     """
     images, others, system = [], [], []
-    for path, file in list_files(root).items():
+    repeated: dict[str, str] = {}
+    files = list_files(root)
+    for path, file in files.items():
         if is_system_file(path):
             system.append(path)
-        elif _is_image(path, file):
-            images.append(path)
-        else:
+        elif not _is_image(path, file):
             others.append(path)
-    return Inventory(source, root, tuple(images), tuple(others), tuple(system))
+        elif reason := repeats(path, files):
+            repeated[path] = reason
+        else:
+            images.append(path)
+    return Inventory(source, root, tuple(images), tuple(others), tuple(system), repeated)
+
+
+def is_picture_name(name: str) -> bool:
+    """Whether a file is a picture by its name, of a format that is read or of one that is not."""
+    return PurePosixPath(name).suffix.casefold() in (*IMAGE_SUFFIXES, *UNREAD_SUFFIXES)
+
+
+def repeats(path: str, beside: Container[str]) -> str:
+    """Return why an image is none of its own: a backup copy, a camera's thumbnail, or RAW beside JPEG; else empty.
+
+    Args:
+        path: POSIX path, or a file name.
+        beside: The files that are there, named in the same way.
+    """
+    file = PurePosixPath(path)
+    suffix = file.suffix.casefold()
+    if suffix == ".thm":
+        return THUMBNAIL
+    if is_picture_name(path):
+        copied = _COPIED_STEM.fullmatch(file.stem)
+        if copied and str(file.with_name(copied[1] + file.suffix)) in beside:
+            return BACKUP_COPY
+        readable = (str(file.with_suffix(form)) for ending in IMAGE_SUFFIXES for form in (ending, ending.upper()))
+        if suffix in UNREAD_SUFFIXES and any(twin in beside for twin in readable):
+            return OTHER_FORMAT
+        return ""
+    return BACKUP_COPY if _COPIED_FILE.fullmatch(file.name) else ""
 
 
 def is_system_file(path: str) -> bool:
@@ -94,7 +163,7 @@ def sniff_format(head: bytes) -> str | None:
             return name if name != BMP or _is_bmp(head) else None
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "WebP"
-    if head[4:8] == b"ftyp" and head[8:12] in (b"heic", b"heix", b"mif1", b"avif"):
+    if head[4:8] == b"ftyp" and _HEIF_BRANDS.intersection(head[at : at + 4] for at in range(8, len(head), 4)):
         return "HEIF"
     return None
 
@@ -105,10 +174,9 @@ def _is_bmp(head: bytes) -> bool:
 
 
 def _is_image(path: str, file: Path) -> bool:
-    suffix = PurePosixPath(path).suffix.casefold()
-    if suffix in IMAGE_SUFFIXES:
+    if is_picture_name(path):
         return True
-    if suffix in _TEXT_SUFFIXES:
+    if PurePosixPath(path).suffix.casefold() in _TEXT_SUFFIXES:
         return False
     with explained(file, "read"), file.open("rb") as reader:
         return sniff_format(reader.read(HEAD_BYTES)) is not None

@@ -1,5 +1,7 @@
 """Bringing one source to data/raw, and recording what came."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -15,10 +17,12 @@ from reseed.sources.folder import (
     expand,
     explained,
     hash_file,
+    list_files,
     require_apart,
     resolve_uri,
 )
 from reseed.sources.inventory import take_inventory
+from reseed.sources.stored import require_storable
 from reseed.sources.unpack import is_archive, safe_path, unpack
 
 # Part files of downloads wait here between runs: not an output, and ignored by git and DVC.
@@ -45,16 +49,24 @@ def bring(
         SourceError: If the source is missing, empty, unreadable, damaged or refused, overlaps `final`, or is not what
             was pinned.
     """
-    try:
+    with _about(source):
         if source.kind == "folder":
             origin = resolve_uri(source.uri)
             with explained(origin, "read"):  # a folder above it that may not be entered
                 require_apart(origin, final)
+                require_storable(source.name, list_files(origin))  # before hours of copying
                 copy_folder(origin, target, f"copy {source.name}")
             return None
         if source.kind == "archive":
             return _bring_archive(source, target, final)
         return _bring_url(source, target, downloads, patience)
+
+
+@contextmanager
+def _about(source: Source) -> Iterator[None]:
+    """Have every error say which source it is about."""
+    try:
+        yield
     except SourceError as error:
         raise SourceError(f"pull.sources {source.name}: {error}") from error
 
@@ -91,6 +103,8 @@ def record(source: Source, folder: Path, delivered: str | None) -> RawSource:
             "JPEG, PNG, BMP and TIFF are read"
         )
     digest = digest_folder(folder, f"digest {source.name}")
+    with _about(source):
+        require_storable(source.name, (file.path for file in digest.files))
     require_pin(source, delivered or digest.sha256)
     return RawSource(
         name=source.name,
@@ -125,7 +139,7 @@ def require_pin(source: Source, sha256: str) -> None:
 def _bring_archive(source: Source, target: Path, final: Path) -> str:
     origin = resolve_uri(source.uri)
     if origin.resolve().is_relative_to(final.resolve()):
-        raise SourceError(f"{origin}: lies inside {final}, which is made anew; move it")
+        raise SourceError(f"{origin}: is inside {final}, which is replaced; move it elsewhere")
     sha256 = _file_sha256(origin)
     require_pin(source, sha256)
     unpack(origin, target, f"unpack {source.name}")

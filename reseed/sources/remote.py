@@ -86,7 +86,7 @@ def require_usable(url: str) -> None:
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
         raise SourceError(f"plain http ({parts.hostname}) can be changed on the way; use https")
     if parts.scheme in ("file", "local"):
-        raise SourceError("lies on this machine; use kind folder or archive with its path")
+        raise SourceError("is on this machine; use kind folder or archive with its path")
 
 
 @contextmanager

@@ -294,7 +294,7 @@ def unpack(archive: Path, target: Path, progress: str = "unpack", limits: Limits
         total = sum(member.length_bytes for member in files.values())
         total += sum(files[goal].length_bytes for goal in links.values())
         if total > free:
-            raise SourceError(f"{archive}: unpacks to {total} bytes, but only {free} are free where {target} lies")
+            raise SourceError(f"{archive}: unpacks to {total} bytes, but only {free} are free on the disk of {target}")
         with tqdm(total=total, unit="B", unit_scale=True, desc=progress, disable=None) as bar:
             for member in files.values():
                 _write(archive, member, target / member.path, bar)

@@ -4,8 +4,8 @@ Nothing is dropped in silence: for each source, files found = kept + quarantined
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from reseed.base.errors import SourceError, TableError
 from reseed.params.catalog import CatalogParams
 from reseed.sources.inventory import SYSTEM_FILE, Inventory, take_inventory
 from reseed.survey.geotag import Geotag, merge
+from reseed.survey.identity import clock_resets, merged_sites, one_spelling, survey_days
 from reseed.survey.images import ImageFacts, Images, examine_images
 from reseed.survey.layouts.detect import LAYOUTS, Recognised, recognise
 from reseed.survey.layouts.patch_folders import piece_sha256
@@ -40,6 +41,7 @@ class Catalog:
         frame_labels: Labelled frames, column `gold` set.
         quarantine: One row for each image that cannot be used.
         counts: For `counts.json`: per source and in all.
+        remarks: What a reader should know, a sentence each.
     """
 
     frames: pd.DataFrame
@@ -48,6 +50,7 @@ class Catalog:
     frame_labels: pd.DataFrame
     quarantine: pd.DataFrame
     counts: dict[str, Any]
+    remarks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,8 @@ def build_catalog(sources: Sequence[RawSource], raw: Path, params: CatalogParams
     ]
     _require_usable(parts, quarantine, params)
     gold = _gold_annotators(parts, params.annotator)
-    frames = [_frame(part, path, facts) for part in parts for path, facts in part.facts.items()]
+    sites = one_spelling(place.site for part in parts for place in part.reading.places.values())
+    frames = [row for part in parts for row in _frames(part, sites)]
     return Catalog(
         frames=FRAMES.frame(sorted(frames, key=lambda row: str(row["frame_id"]))),
         pieces=PIECES.frame(_piece_rows(parts)),
@@ -98,6 +102,14 @@ def build_catalog(sources: Sequence[RawSource], raw: Path, params: CatalogParams
         frame_labels=FRAME_LABELS.frame(_frame_label_rows(parts, gold)),
         quarantine=QUARANTINE.frame(quarantine),
         counts=_counts(parts, gold),
+        remarks=(
+            *(
+                f"{part.source.name}: {remark}"
+                for part in parts
+                for remark in (*part.reading.remarks, *part.reading.labels.remarks)
+            ),
+            *merged_sites(sites),
+        ),
     )
 
 
@@ -109,14 +121,21 @@ def _read(source: RawSource, root: Path, params: CatalogParams) -> _Part:
     images = examine_images(inventory, params.max_pixels)
     reading = LAYOUTS[recognised.layout](inventory, images, params)
     facts = {path: _facts(path, images, reading) for path in reading.places}
-    geotags = {
-        path: merge(facts[path].exif, place.log, PurePosixPath(path).name if path in reading.assembled else _stem(path))
-        for path, place in reading.places.items()
-    }
+    geotags = _geotags(reading, facts)
     part = _Part(source, inventory, images, recognised, reading, facts, geotags)
     placed = len(facts) - len(reading.assembled) + sum(len(frame.pieces) for frame in reading.assembled.values())
     assert placed == part.kept, f"{recognised.layout} places {placed} of {part.kept} images"
     return part
+
+
+def _geotags(reading: Reading, facts: dict[str, ImageFacts]) -> dict[str, Geotag]:
+    """Return where and when each frame was taken; a time by a clock that was reset is none."""
+    stems = {path: PurePosixPath(path).name if path in reading.assembled else _stem(path) for path in reading.places}
+    geotags = {path: merge(facts[path].exif, place.log, stems[path]) for path, place in reading.places.items()}
+    for path in clock_resets((path, geotag.captured_at) for path, geotag in geotags.items()):
+        problems = (*geotags[path].problems, "clock_reset")
+        geotags[path] = replace(geotags[path], captured_at="", time_from="none", problems=problems)
+    return geotags
 
 
 def _facts(path: str, images: Images, reading: Reading) -> ImageFacts:
@@ -132,14 +151,25 @@ def _stem(path: str) -> str:
     return PurePosixPath(path).stem
 
 
-def _frame(part: _Part, path: str, facts: ImageFacts) -> dict[str, object]:
-    place = part.reading.places[path]
-    geotag = part.geotags[path]
+def _frames(part: _Part, sites: Mapping[str, str]) -> list[dict[str, object]]:
+    """Return the rows of FRAMES of one source, each with its site as all sources spell it and its sequence."""
+    without: dict[str, list[tuple[str, str, float]]] = {}
+    for path, place in part.reading.places.items():
+        if not place.sequence:
+            geotag = part.geotags[path]
+            without.setdefault(sites[place.site], []).append((path, geotag.captured_at, geotag.longitude_deg))
+    days = {path: day for frames in without.values() for path, day in survey_days(frames).items()}
+    return [_frame(part, path, sites[place.site], days.get(path, "")) for path, place in part.reading.places.items()]
+
+
+def _frame(part: _Part, path: str, site: str, day: str) -> dict[str, object]:
+    place, geotag, facts = part.reading.places[path], part.geotags[path], part.facts[path]
+    source = part.source.name
     return {
-        "frame_id": f"{part.source.name}/{path}",
-        "source": part.source.name,
-        "site": place.site,
-        "sequence": place.sequence,
+        "frame_id": f"{source}/{path}",
+        "source": source,
+        "site": site,
+        "sequence": place.sequence or "/".join(filter(None, (source, "" if site == source else site, day))),
         "width_px": facts.width_px,
         "height_px": facts.height_px,
         "captured_at": geotag.captured_at,
@@ -148,7 +178,7 @@ def _frame(part: _Part, path: str, facts: ImageFacts) -> dict[str, object]:
         "water_depth_m": geotag.water_depth_m,
         "altitude_m": geotag.altitude_m,
         "sha256": facts.sha256,
-        "synthetic": int(part.source.synthetic),
+        "synthetic": int(part.source.synthetic or facts.exif.rendered),
         "given_split": part.source.split or place.given_split,
     }
 
@@ -193,6 +223,7 @@ def _frame_label_rows(parts: list[_Part], gold: dict[str, str]) -> list[dict[str
             "frame_id": f"{part.source.name}/{said.path}",
             "annotator": said.annotator,
             "label": said.label,
+            "kind": said.kind,
             "gold": int(said.annotator == gold.get(part.source.name)),
         }
         for part in parts
@@ -208,7 +239,7 @@ def _gold_annotators(parts: list[_Part], asked: str) -> dict[str, str]:
     found = {part.source.name: _annotators(part) for part in parts if _annotators(part)}
     if not found and asked != AUTO:
         raise TableError(
-            f"catalog.annotator: {asked!r} labelled nothing; annotators found: nobody, there are no labels; set it to "
+            f"catalog.annotator: {asked!r} has no labels, and neither has any other annotator; set it to "
             f"{AUTO} if that is right"
         )
     gold = {}
@@ -217,7 +248,7 @@ def _gold_annotators(parts: list[_Part], asked: str) -> dict[str, str]:
             listed = f"{', '.join(names)} in source {source}; name the reference"
             if asked == AUTO:
                 raise TableError(f"catalog.annotator: auto needs a single annotator; found: {listed}")
-            raise TableError(f"catalog.annotator: {asked!r} labelled nothing; annotators found: {listed}")
+            raise TableError(f"catalog.annotator: {asked!r} has no labels; annotators found: {listed}")
         gold[source] = asked if asked in names else names[0]
     return gold
 
@@ -251,6 +282,7 @@ def _counts(parts: list[_Part], gold: dict[str, str]) -> dict[str, Any]:
 def _source_counts(part: _Part, gold: str) -> dict[str, Any]:
     tables = set(part.reading.tables)
     ignored = Counter({SYSTEM_FILE: len(part.inventory.system), _TABLE: len(tables)})
+    ignored.update(part.inventory.repeated.values())
     ignored[_OTHER] = len(part.inventory.others) - len(tables)
     ignored.update(part.reading.ignored.values())
     geotags = part.geotags.values()

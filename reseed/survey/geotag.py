@@ -3,23 +3,28 @@
 ReefScan writes into EXIF, and says so in its UserComment: GPSAltitude = depth of the water at the place (surface to
 seabed), without GPSAltitudeRef; SubjectDistance = camera to seabed. Its clock is UTC. What cannot be right is missing,
 with a reason that is counted; a wrong place is worse than none.
+
+A time of EXIF is UTC by its offset (OffsetTimeOriginal) or by the GPS time beside it. Without either it is read as UTC,
+which is counted, and where a log says another time, the log counts.
 """
 
 import io
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from PIL import Image
 
+from reseed.base.numerals import NumberError, parse_number
 from reseed.sources.inventory import READABLE
 
 T = TypeVar("T")
 
 DISAGREEMENT_M: Final = 50.0
+DISAGREEMENT_S: Final = 60.0  # two clocks that nobody set to each other
 FIRST_YEAR: Final = 2000  # before: a recorder whose clock was never set
 LAST_YEAR: Final = 2100
 
@@ -30,11 +35,18 @@ _NOWHERE: Final = (math.nan, math.nan)
 _GPS_IFD: Final = 0x8825
 _EXIF_IFD: Final = 0x8769
 _LAT_REF, _LAT, _LON_REF, _LON, _DEPTH_REF, _DEPTH = 1, 2, 3, 4, 5, 6
-_TAKEN, _OFFSET, _DISTANCE = 0x9003, 0x9011, 0x9206
+_GPS_TIME, _GPS_STATUS, _GPS_DAY = 7, 9, 29
+_TAKEN, _SUBSECOND, _DISTANCE = 0x9003, 0x9291, 0x9206
+_OFFSETS: Final = (0x9011, 0x9010, 0x9012)  # of DateTimeOriginal, DateTime, DateTimeDigitized
+_SERIAL: Final = 0xC62F
+_RENDERED: Final = "RESEED_DEMO"  # the camera of the demo reef; see reseed.demo.recorder
 _ABOVE_SEA: Final = 0
+_ZONE_S: Final = 900  # time zones are whole quarters of an hour
+_WIDEST_ZONE_S: Final = 14 * 3600
 _EXIF_TIME = re.compile(r"(\d{4})[:\-](\d{2})[:\-](\d{2})[ T](\d{2}):(\d{2}):(\d{2})")
 _NAME_TIME = re.compile(r"(?<!\d)(\d{4})(\d{2})(\d{2})_(\d{2})(\d{2})(\d{2})(?!\d)")
-_UTC_OFFSET = re.compile(r"([+-])(\d{2}):(\d{2})")
+_UTC_OFFSET = re.compile(r"(?:UTC|GMT)?\s*(?:([+\-\u2212])\s*(\d{1,2}):?(\d{2})?|Z)?", re.IGNORECASE)
+_DAY = re.compile(r"(\d{4})[:\-](\d{2})[:\-](\d{2})")
 
 
 @dataclass(frozen=True)
@@ -48,6 +60,8 @@ class Facts:
         altitude_m: Camera to seabed, above 0.
         taken: Time of the picture, UTC.
         problems: Codes of what was there but unusable, or missing.
+        zone_from: Where it is known from that the time is UTC: `offset`, `gps`, `log`; empty if it is not.
+        rendered: Whether the demo rendered the picture.
     """
 
     latitude_deg: float = math.nan
@@ -56,6 +70,8 @@ class Facts:
     altitude_m: float = math.nan
     taken: datetime | None = None
     problems: tuple[str, ...] = ()
+    zone_from: str = ""
+    rendered: bool = False
 
     @property
     def placed(self) -> bool:
@@ -72,9 +88,10 @@ class Geotag:
         longitude_deg: NaN if unknown.
         water_depth_m: NaN if unknown.
         altitude_m: NaN if unknown.
-        captured_at: ISO 8601 in UTC with a final Z, to the second; empty if unknown.
+        captured_at: ISO 8601 in UTC with a final Z, with milliseconds where they are known; empty if unknown.
         position_from: `exif`, `photo_log` or `none`.
-        time_from: `exif`, `photo_log`, `file_name` or `none`.
+        time_from: `exif`, `photo_log`, `file_name` or `none`; `exif_without_zone` if it was read as UTC with no sign
+            that it is.
         problems: Codes of what was unusable, missing, or in disagreement.
     """
 
@@ -102,9 +119,10 @@ def read_exif(data: bytes) -> Facts:
         with Image.open(io.BytesIO(data), formats=READABLE) as image:
             exif = image.getexif()
             gps, details = dict(exif.get_ifd(_GPS_IFD)), dict(exif.get_ifd(_EXIF_IFD))
+            rendered = _RENDERED in str(exif.get(_SERIAL, ""))
     except Exception:  # noqa: BLE001 - Pillow's EXIF reader raises nearly anything on a broken block
         return Facts(problems=("exif_unreadable",))
-    return facts_from_exif(gps, details)
+    return replace(facts_from_exif(gps, details), rendered=rendered)
 
 
 def facts_from_exif(gps: dict[int, Any], details: dict[int, Any]) -> Facts:
@@ -114,10 +132,13 @@ def facts_from_exif(gps: dict[int, Any], details: dict[int, Any]) -> Facts:
     depth = _usable(lambda: _exif_depth(gps), math.nan, "exif", problems)
     altitude = _usable(lambda: _length(details.get(_DISTANCE), _MAX_ALTITUDE_M, "altitude"), math.nan, "exif", problems)
     taken = _usable(lambda: _exif_time(details), None, "exif", problems)
-    return Facts(latitude, longitude, depth, altitude, taken, tuple(problems))
+    zone_from = ""
+    if taken is not None:
+        taken, zone_from = _to_utc(taken, gps, details, problems)
+    return Facts(latitude, longitude, depth, altitude, taken, tuple(problems), zone_from)
 
 
-def facts_from_log(cells: dict[str, str]) -> Facts:
+def facts_from_log(cells: dict[str, str], decimal_mark: str | None = None) -> Facts:
     """Return what one row of a photo log says.
 
     `ping_depth` is the echo sounder's distance from camera to seabed in millimetres, `pressure_depth` the depth of the
@@ -126,20 +147,37 @@ def facts_from_log(cells: dict[str, str]) -> Facts:
 
     Args:
         cells: Cell text by column name in lower case.
+        decimal_mark: That of the numbers of the whole log, where it is known.
     """
     problems: list[str] = []
-    place = _number(cells.get("latitude")), _number(cells.get("longitude"))
-    latitude, longitude = _usable(lambda: checked_position(*place), _NOWHERE, "log", problems)
-    ping_m = _number(cells.get("ping_depth")) / 1000
-    altitude = _usable(lambda: _length(ping_m, _MAX_ALTITUDE_M, "altitude"), math.nan, "log", problems)
-    surface_m = altitude + _number(cells.get("pressure_depth"))
-    depth = _usable(lambda: _length(surface_m, _MAX_DEPTH_M, "depth"), math.nan, "log", problems)
-    taken = _usable(lambda: _log_time(cells), None, "log", problems)
-    return Facts(latitude, longitude, depth, altitude, taken, tuple(problems))
+
+    def number(column: str, name: str, places: int) -> float:
+        return _number(cells.get(column), name, decimal_mark, places)
+
+    def position() -> tuple[float, float]:
+        return checked_position(number("latitude", "position", 5), number("longitude", "position", 5))
+
+    latitude, longitude = _usable(position, _NOWHERE, "log", problems)
+    altitude = _usable(
+        lambda: _length(number("ping_depth", "altitude", 0) / 1000, _MAX_ALTITUDE_M, "altitude"),
+        math.nan,
+        "log",
+        problems,
+    )
+    depth = _usable(
+        lambda: _length(altitude + number("pressure_depth", "depth", 2), _MAX_DEPTH_M, "depth"),
+        math.nan,
+        "log",
+        problems,
+    )
+    taken = _usable(lambda: _log_time(cells, decimal_mark), None, "log", problems)
+    return Facts(latitude, longitude, depth, altitude, taken, tuple(problems), "log" if taken else "")
 
 
 def merge(exif: Facts, log: Facts | None, stem: str) -> Geotag:
     """Join the two witnesses, EXIF first; for the time, then the file name.
+
+    Where EXIF and log say different times, the log counts unless EXIF itself says that its time is UTC.
 
     Args:
         exif: From `read_exif`.
@@ -152,18 +190,34 @@ def merge(exif: Facts, log: Facts | None, stem: str) -> Geotag:
         problems.append("position_disagreement")
     position = exif if exif.placed else second
     named = _usable(lambda: time_from_name(stem), None, "name", problems)
-    times = ((exif.taken, "exif"), (second.taken, "photo_log"), (named, "file_name"))
+    times = [(exif.taken, "exif"), (second.taken, "photo_log"), (named, "file_name")]
+    if exif.taken and second.taken and _apart_s(exif.taken, second.taken) > DISAGREEMENT_S:
+        problems.append("time_disagreement")
+        times = times if exif.zone_from else times[1:]
+    elif exif.taken and named and not second.taken and _apart_s(exif.taken, named) > _WIDEST_ZONE_S:
+        problems.append("time_disagreement")  # more than a time zone
     taken, time_from = next(((time, origin) for time, origin in times if time), (None, "none"))
+    if time_from == "exif" and not exif.zone_from and not second.taken and taken != named:
+        time_from = "exif_without_zone"
     return Geotag(
         latitude_deg=position.latitude_deg,
         longitude_deg=position.longitude_deg,
         water_depth_m=second.water_depth_m if math.isnan(exif.water_depth_m) else exif.water_depth_m,
         altitude_m=second.altitude_m if math.isnan(exif.altitude_m) else exif.altitude_m,
-        captured_at=taken.strftime("%Y-%m-%dT%H:%M:%SZ") if taken else "",
+        captured_at=_iso(taken) if taken else "",
         position_from=("exif" if exif.placed else "photo_log") if position.placed else "none",
         time_from=time_from,
         problems=tuple(problems),
     )
+
+
+def _iso(taken: datetime) -> str:
+    timespec = "milliseconds" if taken.microsecond else "seconds"
+    return taken.astimezone(UTC).replace(tzinfo=None).isoformat(timespec=timespec) + "Z"
+
+
+def _apart_s(a: datetime, b: datetime) -> float:
+    return abs((a - b).total_seconds())
 
 
 def distance_m(a: Facts, b: Facts) -> float:
@@ -203,6 +257,8 @@ def _usable(read: Callable[[], T], missing: T, witness: str, problems: list[str]
 def _exif_position(gps: dict[int, Any]) -> tuple[float, float]:
     if _LAT not in gps or _LON not in gps:
         raise _UnusableError("position_missing")
+    if _text(gps.get(_GPS_STATUS)).upper().startswith("V"):
+        raise _UnusableError("position_without_fix")  # the receiver lost it, and repeats what it knew last
     latitude = _degrees(gps[_LAT]) * _hemisphere(gps.get(_LAT_REF), "N", "S")
     longitude = _degrees(gps[_LON]) * _hemisphere(gps.get(_LON_REF), "E", "W")
     return checked_position(latitude, longitude)
@@ -215,17 +271,21 @@ def _degrees(value: Any) -> float:
         raise _UnusableError("position_not_a_number") from None
     if not math.isfinite(degrees + minutes + seconds):  # Pillow reads the rational 0/0 as NaN
         raise _UnusableError("position_not_a_number")
-    if degrees < 0 or not 0 <= minutes < 60 or not 0 <= seconds < 60:
+    if degrees < 0 or not 0 <= minutes <= 60 or not 0 <= seconds <= 60:  # programs that round write 60
         raise _UnusableError("position_out_of_range")
     return degrees + minutes / 60 + seconds / 3600
 
 
 def _hemisphere(value: Any, positive: str, negative: str) -> int:
-    text = value.decode("ascii", "replace") if isinstance(value, bytes) else str(value or "")
-    letter = text.strip(" \0").upper()[:1]
+    letter = _text(value).upper()[:1]
     if letter not in (positive, negative):
         raise _UnusableError("hemisphere_missing")
     return 1 if letter == positive else -1
+
+
+def _text(value: Any) -> str:
+    text = value.decode("ascii", "replace") if isinstance(value, bytes) else str(value or "")
+    return text.strip(" \0")
 
 
 def _exif_depth(gps: dict[int, Any]) -> float:
@@ -236,33 +296,78 @@ def _exif_depth(gps: dict[int, Any]) -> float:
 
 
 def _exif_time(details: dict[int, Any]) -> datetime | None:
-    text = details.get(_TAKEN)
-    if text is None or not str(text).strip(" \0:"):
+    """Return the time of EXIF as it stands there, whatever its zone."""
+    text = _text(details.get(_TAKEN))
+    if not text.strip(" :"):
         return None
-    match = _EXIF_TIME.match(str(text))
+    match = _EXIF_TIME.match(text)
     if not match:
         raise _UnusableError("time_unreadable")
-    return _plausible(_utc(match, _UTC_OFFSET.match(str(details.get(_OFFSET, "")))), "time")
+    digits = _text(details.get(_SUBSECOND))
+    fraction = float(f"0.{digits}") if digits.isascii() and digits.isdigit() else 0.0
+    return _plausible(_utc(match) + timedelta(milliseconds=int(1000 * fraction)), "time")
 
 
-def _log_time(cells: dict[str, str]) -> datetime | None:
-    seconds = _number(cells.get("time_secs"))
+def _to_utc(
+    local: datetime, gps: dict[int, Any], details: dict[int, Any], problems: list[str]
+) -> tuple[datetime | None, str]:
+    """Return the time in UTC and what tells so: the offset beside it, else the GPS time."""
+    written = next((text for tag in _OFFSETS if (text := _text(details.get(tag)).strip(" :"))), "")
+    match = _UTC_OFFSET.fullmatch(written)
+    if written and match and match[0]:
+        shift = timedelta(hours=int(match[2] or 0), minutes=int(match[3] or 0)).total_seconds()
+        if shift <= _WIDEST_ZONE_S:
+            return local - timedelta(seconds=-shift if match[1] in ("-", "\u2212") else shift), "offset"
+    fix = _gps_time(gps)
+    if fix is None and written:
+        problems.append("exif_time_unreadable")  # a zone that is not known: better the log, or the name of the file
+        return None, ""
+    if fix is None:
+        return local, ""
+    zone_s = _ZONE_S * round((local - fix).total_seconds() / _ZONE_S)
+    utc = local - timedelta(seconds=zone_s)
+    if abs(zone_s) > _WIDEST_ZONE_S or _apart_s(utc, fix) > DISAGREEMENT_S:
+        problems.append("exif_time_disagreement")  # the camera's clock is wrong, or the fix an old one
+        return fix, "gps"
+    return utc, "gps"
+
+
+def _gps_time(gps: dict[int, Any]) -> datetime | None:
+    """Return the time of the fix, which is UTC by the standard; None if there is none that can be read."""
+    day = _DAY.fullmatch(_text(gps.get(_GPS_DAY)))
+    try:
+        hours, minutes, seconds = (float(part) for part in gps[_GPS_TIME])
+        if day is None or not 0 <= seconds <= 60:
+            return None
+        clock = timedelta(hours=hours, minutes=minutes, milliseconds=int(1000 * seconds))
+        year, month, date = (int(part) for part in day.groups())
+        return _plausible(datetime(year, month, date, tzinfo=UTC) + clock, "time")
+    except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError, _UnusableError):
+        return None
+
+
+def _log_time(cells: dict[str, str], decimal_mark: str | None) -> datetime | None:
+    seconds = _number(cells.get("time_secs"), "time", decimal_mark, 0)
     if not math.isnan(seconds):
         try:
-            return _plausible(datetime.fromtimestamp(int(seconds), UTC), "time")
+            return _plausible(datetime.fromtimestamp(int(seconds), UTC) + _milliseconds(cells, seconds), "time")
         except (ValueError, OverflowError, OSError):
             raise _UnusableError("time_implausible") from None
     match = _EXIF_TIME.match(cells.get("date_taken", ""))
     return _plausible(_utc(match), "time") if match else None
 
 
-def _utc(match: re.Match[str], offset: re.Match[str] | None = None) -> datetime:
-    shift = timedelta()
-    if offset:
-        shift = timedelta(hours=int(offset[2]), minutes=int(offset[3])) * (-1 if offset[1] == "-" else 1)
+def _milliseconds(cells: dict[str, str], seconds: float) -> timedelta:
+    """Return the part below a second, which a log has behind the point or in a column of its own."""
+    own = _number(cells.get("time_msecs"), "time", ".", 0)
+    fraction = own if 0 <= own < 1000 else 1000 * (seconds % 1)
+    return timedelta(milliseconds=round(fraction) % 1000)
+
+
+def _utc(match: re.Match[str]) -> datetime:
     year, month, day, hour, minute, second = (int(part) for part in match.groups())
     try:
-        return datetime(year, month, day, hour, minute, second, tzinfo=timezone(shift)).astimezone(UTC)
+        return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except (ValueError, OverflowError):
         raise _UnusableError("time_unreadable") from None
 
@@ -288,8 +393,11 @@ def _length(value: Any, limit_m: float, name: str) -> float:
     return length
 
 
-def _number(text: str | None) -> float:
+def _number(text: str | None, name: str, decimal_mark: str | None, places: int) -> float:
+    """Return a number of a log, NaN if there is none; what may be two numbers or has lost digits cannot be used."""
     try:
-        return float(text) if text else math.nan
-    except ValueError:
-        return math.nan
+        return float(parse_number(text, decimal_mark, places)) if text else math.nan
+    except NumberError as error:
+        if error.reason == "not_a_number":
+            return math.nan
+        raise _UnusableError(f"{name}_{error.reason}") from None

@@ -5,6 +5,9 @@ Rules, the same everywhere:
   PNG, BMP and TIFF. The first picture of a file counts.
 - Pixels come as stored: an EXIF orientation is ignored, because annotations are in stored-pixel coordinates.
 - Whatever the mode, RGB comes out. Transparency is dropped; of 16 bits the upper eight are kept (scaled, not clipped).
+- Fewer bits in a 16-bit file (10, 12 or 14, as industrial cameras have them) are scaled by their own range where the
+  file says what it is (MaxSampleValue, BitsPerSample, sBIT), else refused: they would come out black.
+- RAW files begin as TIFF, and what a TIFF reader finds in them is a thumbnail: they are refused as a format.
 - A file that ends early or is damaged as far as its format can tell is an error, never a half-grey picture. A JPEG has
   no checksum: damage that still decodes without a complaint cannot be told from a strange picture.
 
@@ -28,7 +31,8 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from reseed.base.errors import ImageError
-from reseed.sources.inventory import HEAD_BYTES, JPEG, PNG, READABLE, TIFF, sniff_format
+from reseed.base.files import read_regular
+from reseed.sources.inventory import BMP, HEAD_BYTES, JPEG, PNG, READABLE, TIFF, UNREAD_SUFFIXES, sniff_format
 
 # Recorded with every packed patch and every model, so that a change of these rules is noticed.
 DECODE_RULE: Final = (
@@ -39,11 +43,12 @@ DECODE_RULE: Final = (
 REASONS: Final = {
     "empty_file": "zero bytes long",
     "all_nul": "nothing but NUL bytes: the recorder lost power, or the copy failed",
-    "unreadable": "the operating system does not let it be read",
+    "unreadable": "the operating system does not let it be read, or it is no regular file, or above 1 GiB",
     "not_an_image": "the content is no image of any known format",
     "unsupported_format": "an image, but of a format that is not read: save it as JPEG, PNG, BMP or TIFF",
     "unsupported_mode": "pixel values without a known range, such as floating point",
-    "too_many_pixels": "declares more pixels than catalog.max_pixels; not decoded",
+    "unknown_bit_depth": "16-bit values that use the lower bits only: 10-, 12- or 14-bit data of unknown range",
+    "too_many_pixels": "declares more pixels than catalog.max_pixels, or gives more as patches; not used",
     "truncated": "ends before the picture does",
     "corrupt": "damaged inside",
 }
@@ -62,6 +67,9 @@ _TURN_BACK: Final = {
     8: Image.Transpose.ROTATE_270,
 }
 _DEEP_GRAY: Final = ("I;16", "I;16L", "I;16B")
+_DEEP_BITS: Final = 16
+_FEWER_BITS: Final = 14  # the most that a camera stores unscaled in 16
+_NEW_SUBFILE_TYPE, _BITS_PER_SAMPLE, _MAX_SAMPLE_VALUE, _DNG_VERSION = 254, 258, 281, 50706
 
 _EIGHTHS: Final = 8
 
@@ -111,12 +119,20 @@ def read_image_file(path: Path) -> bytes:
     """Return the content of an image file.
 
     Raises:
-        ImageError: `unreadable` if the operating system refuses.
+        ImageError: `unreadable` if the operating system refuses, or if it is no regular file or larger than memory;
+            `unsupported_format` for RAW, HEIC and the like.
     """
     try:
-        return path.read_bytes()
+        data = read_regular(path)
     except OSError as error:
         raise ImageError("unreadable", error.strerror or str(error)) from error
+    except MemoryError as error:
+        raise ImageError("unreadable", "larger than the memory that is free") from error
+    suffix = path.suffix.casefold()
+    plain = sniff_format(data[:HEAD_BYTES]) in (JPEG, PNG, BMP) or not data.strip(b"\0")
+    if suffix in UNREAD_SUFFIXES and not plain:
+        raise ImageError("unsupported_format", f"{suffix[1:].upper()}; read are {', '.join(READABLE)}")
+    return data
 
 
 def decode_bytes(data: bytes, max_pixels: int) -> NDArray[np.uint8]:
@@ -182,8 +198,8 @@ def _decode_jpeg(data: bytes, max_pixels: int, need: Need) -> Decoded:
             pixels = np.array(image.convert("RGB"))
         else:
             pixels = np.asarray(simplejpeg.decode_jpeg(data, colorspace="RGB", strict=True, **least), dtype=np.uint8)
-    except ValueError as error:
-        detail = str(error)
+    except (ValueError, RuntimeError, MemoryError) as error:
+        detail = str(error) or type(error).__name__
         bare = _without_padding(data)
         if _PADDED in detail and len(bare) < len(data):
             return _decode_jpeg(bare, max_pixels, need)
@@ -214,18 +230,64 @@ def _decode_other(data: bytes, kind: str, max_pixels: int) -> NDArray[np.uint8]:
             if kind == PNG:
                 _require_whole_png(data)
             turned = image.getexif().get(_ORIENTATION_TAG, 1) if kind == TIFF else 1
+            declared = _declared_range(image, data, kind)
+            deep = _is_deep_colour(image)
             image.load()
-            return _to_rgb(image, _TURN_BACK.get(turned))
-    except (OSError, SyntaxError, ValueError, EOFError, struct.error, TypeError, IndexError, zlib.error) as error:
+            pixels = _to_rgb(image, _TURN_BACK.get(turned), declared)
+            if deep:
+                _require_upper_bits(int(pixels.max()) << 8)
+            return pixels
+    except ImageError:
+        raise
+    except Exception as error:  # Pillow raises nearly anything on a hostile file, also for want of memory
         if isinstance(error, UnidentifiedImageError):
             raise ImageError("corrupt", f"the header of this {kind} file does not hold together") from error
         early = "truncated" in str(error).casefold() or isinstance(error, EOFError)
-        raise ImageError("truncated" if early else "corrupt", f"{kind}: {error}") from error
+        detail = f"{kind}: {error}" if str(error) else f"{kind}: {type(error).__name__}"
+        raise ImageError("truncated" if early else "corrupt", detail) from error
 
 
-def _to_rgb(image: Image.Image, turn_back: Image.Transpose | None) -> NDArray[np.uint8]:
+def _declared_range(image: Image.Image, data: bytes, kind: str) -> int:
+    """Return the largest value that a 16-bit picture may have by its own word; refuse a RAW file.
+
+    Raises:
+        ImageError: `unsupported_format` if the first picture of a TIFF is the thumbnail of another.
+    """
+    if kind == TIFF:
+        tags = image.getexif()
+        if _DNG_VERSION in tags or int(tags.get(_NEW_SUBFILE_TYPE, 0)) & 1:
+            raise ImageError("unsupported_format", "RAW, whose first picture is a thumbnail; save it as JPEG or TIFF")
+        # Pillow takes both tags for a single number or for one of each channel.
+        top, bits = (np.atleast_1d(tags.get(tag, 0)) for tag in (_MAX_SAMPLE_VALUE, _BITS_PER_SAMPLE))
+        return int(top[0]) or (1 << int(bits[0])) - 1
+    at = data.find(b"sBIT", 0, data.find(b"IDAT")) if kind == PNG else -1
+    return (1 << data[at + 4]) - 1 if at > 0 else 0
+
+
+def _is_deep_colour(image: Image.Image) -> bool:
+    """Whether a picture has several channels of 16 bits, of which Pillow gives the upper eight."""
+    tiles = getattr(image, "tile", ())
+    return any(f";{_DEEP_BITS}" in str(tile[3]) for tile in tiles) and image.mode not in _DEEP_GRAY
+
+
+def _require_upper_bits(top: int) -> None:
+    if 0 < top < 1 << _FEWER_BITS:
+        raise ImageError(
+            "unknown_bit_depth",
+            f"no value of this 16-bit picture is above {top}: {top.bit_length()}-bit data, or very dark; save it with "
+            "values over all 16 bits, or as gray TIFF with MaxSampleValue",
+        )
+
+
+def _to_rgb(image: Image.Image, turn_back: Image.Transpose | None, declared: int) -> NDArray[np.uint8]:
     if image.mode in _DEEP_GRAY:
-        gray = np.asarray(image).astype(np.uint16) >> 8  # as Pillow does for the channels of a 16-bit RGB picture
+        gray = np.asarray(image).astype(np.uint16)
+        top = int(gray.max())
+        if declared and top <= declared < 1 << (_DEEP_BITS - 1):
+            gray = (gray.astype(np.uint32) * 255 // declared).astype(np.uint16)
+        else:
+            _require_upper_bits(top)
+            gray >>= 8  # as Pillow does for the channels of a 16-bit RGB picture
         image = Image.fromarray(gray.astype(np.uint8))
     elif image.mode in ("I", "F", "LAB", "HSV"):
         raise ImageError("unsupported_mode", f"pixel mode {image.mode}")

@@ -1,32 +1,96 @@
 """Reading the tables in which people label frames: grid cells, rectangles and whole frames, by any annotators.
 
-Every row must fit a frame that is there. Labels of a quarantined frame are left out and counted.
+Every row must fit a frame that is there. Labels of a quarantined frame, labels of a machine that no person confirmed
+and codes that the label map sets to null are left out and counted.
 """
 
 import posixpath
-import re
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from reseed.artifacts.annotations import GRID, RECT
+from reseed.artifacts.annotations import FRAME, GRID, MACHINE, RECT
 from reseed.base.classes import parse_class, parse_decision
-from reseed.base.csv import Row, TextTable
+from reseed.base.csv import Row, TextTable, decimal_mark, whole_number
 from reseed.base.errors import TableError
-from reseed.params.catalog import OnConflict
+from reseed.params.catalog import MachineLabels, OnConflict, Unmapped
 from reseed.survey.frame_finder import FrameFinder
-from reseed.survey.labels import FrameLabel, Labels, Rectangle, Said, label_counts, settle
+from reseed.survey.labels import (
+    FrameLabel,
+    LabelMap,
+    Labels,
+    Rectangle,
+    Said,
+    label_counts,
+    no_label_map,
+    settle,
+    unmapped_error,
+)
+from reseed.survey.machine import find_witness, machine_remark, nothing_left
 
 RECT_COLUMNS: Final = ("x0", "y0", "x1", "y1")
 _GRID_COLUMNS: Final = ("grid_rows", "grid_cols", "row", "col")
 _SHOWN: Final = 10
-_WHOLE = re.compile(r"[+-]?\d{1,12}(\.0*)?")  # spreadsheets write 4.0 for 4; no coordinate has more digits
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How label tables are understood.
+
+    Args:
+        on_conflict: Whether labels that contradict each other are an error, or all left out and counted.
+        unmapped: Whether a code that the label map lacks is an error, or left out and counted.
+        machine_labels: Whether labels of a machine that no person confirmed are left out or kept.
+        map_of: The label map that counts in a folder of the source.
+    """
+
+    on_conflict: OnConflict = "error"
+    unmapped: Unmapped = "error"
+    machine_labels: MachineLabels = "exclude"
+    map_of: Callable[[str], LabelMap] = lambda _: no_label_map()
+
+
+@dataclass
+class _Tally:
+    """What became of the rows of all tables of one kind."""
+
+    rows: int = 0
+    of_quarantined_frames: int = 0
+    unconfirmed: int = 0
+    null: int = 0
+    unmapped: Counter[str] = field(default_factory=Counter)
+    objections: Counter[str] = field(default_factory=Counter)
+    wheres: set[str] = field(default_factory=set)
+
+    def counts(self, contradicting: int, kept: int) -> dict[str, int]:
+        left_out = {
+            "unconfirmed_dropped": self.unconfirmed,
+            "mapped_to_null_dropped": self.null,
+            "unmapped_dropped": self.unmapped.total(),
+        }
+        others = self.of_quarantined_frames + sum(left_out.values())
+        counts = label_counts(self.rows, others, contradicting, kept)
+        counts["of_quarantined_frames_dropped"] = self.of_quarantined_frames
+        return counts | {name: number for name, number in left_out.items() if number}
+
+
+@dataclass(frozen=True)
+class _Labelled:
+    """One row that counts."""
+
+    row: Row
+    path: str
+    annotator: str
+    label: str
+    kind: str
 
 
 def read_labels(
-    annotations: Iterable[tuple[str, TextTable]],
-    frame_labels: Iterable[tuple[str, TextTable]],
+    annotations: Sequence[tuple[str, TextTable]],
+    frame_labels: Sequence[tuple[str, TextTable]],
     frames: FrameFinder,
-    on_conflict: OnConflict = "error",
+    rules: Rules | None = None,
 ) -> Labels:
     """Read the labels of one source.
 
@@ -35,93 +99,94 @@ def read_labels(
             (frame, x0, y0, x1, y1, label, annotator), each with its folder below the source.
         frame_labels: Tables of whole frames (frame, label, annotator), likewise.
         frames: The frames of the source.
-        on_conflict: Whether labels that contradict each other are an error, or all left out and counted.
+        rules: How they are understood.
 
     Raises:
         TableError: If a column is missing; if a frame is not there; if a label is no class, or a frame label no
-            decision; if a rectangle is empty or not inside its frame; if rows contradict each other.
+            decision, and no map knows it; if a rectangle is empty or not inside its frame; if rows contradict each
+            other; if no label is left because all are of a machine.
     """
-    rectangles, rectangle_counts = _read_rectangles(annotations, frames, on_conflict)
-    decisions, decision_counts = _read_frame_labels(frame_labels, frames, on_conflict)
-    return Labels(
-        tuple(rectangles),
-        tuple(decisions),
-        {f"annotation_{name}": number for name, number in rectangle_counts.items()}
-        | {f"frame_label_{name}": number for name, number in decision_counts.items()},
-    )
-
-
-def read_rectangle_table(
-    tables: Iterable[tuple[str, TextTable]], frames: FrameFinder, annotator: str, on_conflict: OnConflict
-) -> Labels:
-    """Read tables of rectangles (file, x0, y0, x1, y1, label and, if there is one, annotator).
-
-    Args:
-        tables: Each with its folder below the source.
-        frames: The frames of the source.
-        annotator: Name of the annotator of tables that name none.
-        on_conflict: Whether labels that contradict each other are an error, or all left out and counted.
-
-    Raises:
-        TableError: As `read_labels`.
-    """
-    said: dict[tuple[Any, ...], list[Said[Rectangle]]] = {}
-    rows = dropped = 0
-    for folder, table in tables:
-        table.require(["file", *RECT_COLUMNS, "label"])
-        for row, path in placed_rows(folder, table, "file", frames, frames.find_by_name):
-            rows += 1
-            label = parse_class(required_text(row, "label"), row.where)
-            who = required_text(row, "annotator") if "annotator" in table.columns else annotator
-            if path not in frames.sizes:
-                dropped += 1
-                continue
-            edges = _rectangle(row, frames.sizes[path])
-            rectangle = Rectangle(path, who, *edges, label, RECT, row.cells["label"])
-            said.setdefault((path, who, *edges), []).append(Said(row.where, label, rectangle))
-    kept, contradicting = settle(said, on_conflict, lambda rectangle: rectangle.source_label)
-    counts = label_counts(rows, dropped, contradicting, len(kept))
-    return Labels(tuple(kept), (), {f"annotation_{name}": number for name, number in counts.items()})
+    rules = rules or Rules()
+    boxes, of_boxes = _Tally(), _Tally()
+    rectangles, against = _read_rectangles(annotations, frames, rules, boxes)
+    decisions, frames_against = _read_frame_labels(frame_labels, frames, rules, of_boxes)
+    objections = boxes.objections + of_boxes.objections
+    if not rectangles and not decisions and boxes.unconfirmed + of_boxes.unconfirmed:
+        raise nothing_left(", ".join(table.where for _, table in (*annotations, *frame_labels)), objections)
+    counts = {f"annotation_{name}": number for name, number in boxes.counts(against, len(rectangles)).items()}
+    counts |= {f"frame_label_{name}": n for name, n in of_boxes.counts(frames_against, len(decisions)).items()}
+    remarks = machine_remark(objections, kept=rules.machine_labels == "keep")
+    return Labels(tuple(rectangles), tuple(decisions), counts, tuple(remarks))
 
 
 def _read_rectangles(
-    tables: Iterable[tuple[str, TextTable]], frames: FrameFinder, on_conflict: OnConflict
-) -> tuple[list[Rectangle], dict[str, int]]:
+    tables: Iterable[tuple[str, TextTable]], frames: FrameFinder, rules: Rules, tally: _Tally
+) -> tuple[list[Rectangle], int]:
     said: dict[tuple[Any, ...], list[Said[Rectangle]]] = {}
-    rows = dropped = 0
     for folder, table in tables:
         kind = _kind(table)
-        for row, path in placed_rows(folder, table, "frame", frames, frames.find):
-            rows += 1
-            label = parse_class(required_text(row, "label"), row.where)
-            annotator = required_text(row, "annotator")
-            if path not in frames.sizes:
-                dropped += 1
-                continue
-            edges = _grid_cell(row, frames.sizes[path]) if kind == GRID else _rectangle(row, frames.sizes[path])
-            rectangle = Rectangle(path, annotator, *edges, label, kind, row.cells["label"])
-            said.setdefault((path, annotator, *edges), []).append(Said(row.where, label, rectangle))
-    kept, contradicting = settle(said, on_conflict, lambda r: (r.kind, r.source_label))
-    return kept, label_counts(rows, dropped, contradicting, len(kept))
+        numbers = _GRID_COLUMNS if kind == GRID else RECT_COLUMNS
+        mark = decimal_mark(table, dict.fromkeys(numbers))
+        for one in _labelled(folder, table, frames, rules, tally, parse_class):
+            size_px = frames.sizes[one.path]
+            edges = _grid_cell(one.row, size_px, mark) if kind == GRID else _rectangle(one.row, size_px, mark)
+            source = one.row.cells["label"]
+            rectangle = Rectangle(one.path, one.annotator, *edges, one.label, one.kind or kind, source)
+            said.setdefault((one.path, one.annotator, *edges), []).append(Said(one.row.where, one.label, rectangle))
+    _require_mapped(rules, tally)
+    return settle(said, rules.on_conflict, lambda r: (r.kind == MACHINE, r.kind, r.source_label))
 
 
 def _read_frame_labels(
-    tables: Iterable[tuple[str, TextTable]], frames: FrameFinder, on_conflict: OnConflict
-) -> tuple[list[FrameLabel], dict[str, int]]:
+    tables: Iterable[tuple[str, TextTable]], frames: FrameFinder, rules: Rules, tally: _Tally
+) -> tuple[list[FrameLabel], int]:
     said: dict[tuple[Any, ...], list[Said[FrameLabel]]] = {}
-    rows = dropped = 0
     for folder, table in tables:
         table.require(["frame", "label", "annotator"])
-        for row, path in placed_rows(folder, table, "frame", frames, frames.find):
-            rows += 1
-            label = parse_decision(required_text(row, "label"), row.where)
-            annotator = required_text(row, "annotator")
-            if path not in frames.sizes:
-                dropped += 1
+        for one in _labelled(folder, table, frames, rules, tally, parse_decision):
+            decision = FrameLabel(one.path, one.annotator, one.label, one.kind or FRAME)
+            said.setdefault((one.path, one.annotator), []).append(Said(one.row.where, one.label, decision))
+    _require_mapped(rules, tally)
+    return settle(said, rules.on_conflict, lambda decision: (decision.kind == MACHINE, decision.label))
+
+
+def _labelled(
+    folder: str,
+    table: TextTable,
+    frames: FrameFinder,
+    rules: Rules,
+    tally: _Tally,
+    parse: Callable[[str, str], str],
+) -> Iterator[_Labelled]:
+    """Yield the rows of a table that label a usable frame, with their class or decision; count the others."""
+    witness, codes = find_witness(table.columns, ["annotator"]), rules.map_of(folder)
+    for row, path in placed_rows(folder, table, "frame", frames, frames.find):
+        tally.rows += 1
+        text, annotator = required_text(row, "label"), required_text(row, "annotator")
+        objection = witness.objection(row)
+        if objection:
+            tally.objections[objection] += 1
+            if rules.machine_labels == "exclude":
+                tally.unconfirmed += 1
                 continue
-            said.setdefault((path, annotator), []).append(Said(row.where, label, FrameLabel(path, annotator, label)))
-    kept, contradicting = settle(said, on_conflict, lambda decision: decision.label)
-    return kept, label_counts(rows, dropped, contradicting, len(kept))
+        known, label = codes.class_of(text, own=True)
+        if known and label is None:
+            tally.null += 1
+            continue
+        if not known and codes.where:
+            tally.unmapped[text] += 1
+            tally.wheres.add(codes.where)
+            continue
+        label = parse(label or text, row.where)  # says what is allowed
+        if path not in frames.sizes:
+            tally.of_quarantined_frames += 1
+        else:
+            yield _Labelled(row, path, annotator, label, MACHINE if objection else "")
+
+
+def _require_mapped(rules: Rules, tally: _Tally) -> None:
+    if tally.unmapped and rules.unmapped == "error":
+        raise unmapped_error(tally.unmapped, tally.wheres, "")
 
 
 def _kind(table: TextTable) -> str:
@@ -151,17 +216,31 @@ def placed_rows(
     Raises:
         TableError: If frames are not there; lists them, with the nearest name as a hint.
     """
-    found = [(row, find(required_text(row, column), folder)) for row in table.rows]
-    lost = [row for row, path in found if path is None]
+    named = {text: find(text, folder) for text in dict.fromkeys(required_text(row, column) for row in table.rows)}
+    found = [(row, named[row.cells[column]]) for row in table.rows]
+    lost = [row.cells[column] for row, path in found if path is None]
     if lost:
-        names = list(dict.fromkeys(row.cells[column] for row in lost))
-        nearest = frames.nearest(posixpath.normpath(posixpath.join(folder, names[0])))
-        hint = f" (did you mean {nearest}?)" if nearest else ""
-        raise TableError(
-            f"{table.where}: {len(lost)} rows are for {len(names)} frames that are not there, first: "
-            f"{', '.join(names[:_SHOWN])}{hint}; `{column}` is a path relative to the folder of the table"
-        )
+        raise lost_frames(table.where, column, folder, lost, frames)
     return [(row, path) for row, path in found if path is not None]
+
+
+def lost_frames(where: str, column: str, folder: str, texts: Sequence[str], frames: FrameFinder) -> TableError:
+    """Return the error that rows are for frames that are not there, with the nearest name as a hint.
+
+    Args:
+        where: The table.
+        column: Its column that names frames.
+        folder: Folder of the table below the source.
+        texts: What the rows say there.
+        frames: The frames of the source.
+    """
+    names = list(dict.fromkeys(texts))
+    nearest = frames.nearest(posixpath.normpath(posixpath.join(folder, names[0])))
+    hint = f" (did you mean {nearest}?)" if nearest else ""
+    return TableError(
+        f"{where}: {len(texts)} rows are for {len(names)} frames that are not there, first: "
+        f"{', '.join(names[:_SHOWN])}{hint}; `{column}` is a path relative to the folder of the table"
+    )
 
 
 def required_text(row: Row, column: str) -> str:
@@ -172,26 +251,14 @@ def required_text(row: Row, column: str) -> str:
     """
     text = row.cells[column]
     if not text:
-        raise TableError(f"{row.where}: {column} is empty; leave out rows that say nothing")
+        raise TableError(f"{row.where}: {column} is empty; remove rows without a value")
     return text
 
 
-def required_integer(row: Row, column: str) -> int:
-    """Return a cell that must hold a whole number; spreadsheets write 4.0 for 4.
-
-    Raises:
-        TableError: If it holds anything else.
-    """
-    text = row.cells[column]
-    if not _WHOLE.fullmatch(text):
-        raise TableError(f"{row.where}: {column} is {text[:40]!r}; a whole number is needed")
-    return int(text.split(".")[0])
-
-
-def _grid_cell(row: Row, size_px: tuple[int, int]) -> tuple[int, int, int, int]:
+def _grid_cell(row: Row, size_px: tuple[int, int], mark: str | None) -> tuple[int, int, int, int]:
     """Return the rectangle of a grid cell: tile i of n along an edge of L px spans floor(L*i/n) to floor(L*(i+1)/n)."""
     width, height = size_px
-    rows, cols, r, c = (required_integer(row, name) for name in _GRID_COLUMNS)
+    rows, cols, r, c = (whole_number(row, name, mark) for name in _GRID_COLUMNS)
     if not (1 <= rows <= height and 1 <= cols <= width):
         raise TableError(f"{row.where}: a grid of {rows} x {cols} cells does not fit a frame of {width} x {height} px")
     if not (0 <= r < rows and 0 <= c < cols):
@@ -199,9 +266,9 @@ def _grid_cell(row: Row, size_px: tuple[int, int]) -> tuple[int, int, int, int]:
     return width * c // cols, height * r // rows, width * (c + 1) // cols, height * (r + 1) // rows
 
 
-def _rectangle(row: Row, size_px: tuple[int, int]) -> tuple[int, int, int, int]:
+def _rectangle(row: Row, size_px: tuple[int, int], mark: str | None) -> tuple[int, int, int, int]:
     width, height = size_px
-    x0, y0, x1, y1 = (required_integer(row, name) for name in RECT_COLUMNS)
+    x0, y0, x1, y1 = (whole_number(row, name, mark) for name in RECT_COLUMNS)
     if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height):
         raise TableError(
             f"{row.where}: rectangle x {x0} to {x1}, y {y0} to {y1} is empty or not inside its frame of "

@@ -227,7 +227,7 @@ CASES: dict[str, Case] = {
     ),
     "contradicting log rows": Case(
         rows(f"{DROP}photo_log.csv", ROW.replace("-9.5", "-9.7")),
-        error=r"photo_log.csv: 1 rows say something else .*on_conflict: drop",
+        error=r"photo_log.csv: 1 rows contradict .*on_conflict: drop",
     ),
     "rows for files that are not there": Case(
         rows("annotations_A.csv", f"{DROP}20230315_020635_000_000.jpg,1,2,0,0,Coral,A"),
@@ -319,7 +319,7 @@ CASES: dict[str, Case] = {
         counts={"kept": 4},
     ),
     "a folder that is no class": Case(
-        moved("Coral", "Corals live"), base="patches", error=r"2 images lie in no folder of a class.*Corals live \(2"
+        moved("Coral", "Corals live"), base="patches", error=r"2 images are in no class folder.*Corals live \(2"
     ),
     "class folders in other spellings": Case(
         both(moved("Coral", "coral "), moved("No-Deploy", "NO_DEPLOY")), base="patches", counts={"kept": 6}

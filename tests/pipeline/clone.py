@@ -9,22 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
 from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[2]
-STAGES = (
-    "pull",
-    "catalog",
-    "split",
-    "extract",
-    "pretrained",
-    "train",
-    "predict",
-    "repeats",
-    "baselines",
-    "aggregate",
-    "evaluate",
-)
+STAGES: tuple[str, ...] = tuple(yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"])
 
 
 def environment() -> dict[str, str]:
@@ -81,15 +70,15 @@ class Clone:
 
     def set_params(self, **changes: Any) -> None:
         """Change parameters by dotted key with `__` for the dot."""
-        yaml = YAML()
-        values = yaml.load(self.root / "params.yaml")
+        editor = YAML()
+        values = editor.load(self.root / "params.yaml")
         for key, value in changes.items():
             *sections, name = key.split("__")
             place = values
             for section in sections:
                 place = place[section]
             place[name] = value
-        yaml.dump(values, self.root / "params.yaml")
+        editor.dump(values, self.root / "params.yaml")
 
     def edit(self, path: str, old: str, new: str) -> None:
         file = self.root / path

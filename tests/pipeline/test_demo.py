@@ -41,8 +41,8 @@ def patches(clone: Clone) -> pd.DataFrame:
 
 def test_as_many_frames_and_patches_as_promised(demo: Clone) -> None:
     frames = read(demo, "data/catalog/frames.csv")
-    assert frames["site"].nunique() == 8
-    assert set(frames.groupby("site")["sequence"].nunique()) == {2}
+    assert frames["site"].nunique() == 24
+    assert set(frames.groupby("site")["sequence"].nunique()) == {1}
     assert len(frames) >= 64
     assert set(zip(frames["width_px"], frames["height_px"], strict=True)) == {(1328, 760)}
     assert set(frames["synthetic"]) == {1}

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from reseed.params.load import read_yaml
-from tests.pipeline.clone import ROOT, STAGES, Clone, stages_run
+from tests.pipeline.clone import ROOT, Clone, stages_run
 
 pytestmark = pytest.mark.slow
 
@@ -97,10 +97,6 @@ def test_a_null_and_a_list_vanish_from_metrics_and_a_csv_is_none(small: Clone) -
     assert "several" not in small.dvc("metrics", "show")
     (small.root / "dvc.yaml").write_text("metrics: [m.csv]\n")
     assert json.loads(small.dvc("metrics", "show", "--json"))[""]["data"]["m.csv"]["data"] == "f1 1"  # text, no number
-
-
-def test_fifty_experiments_need_no_more_stages_than_these() -> None:
-    assert len(STAGES) <= 10
 
 
 def test_a_changed_source_is_seen_by_check_and_taken_by_a_forced_pull(clone: Clone, tmp_path: Path) -> None:

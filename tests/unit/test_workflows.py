@@ -58,6 +58,21 @@ def test_what_a_workflow_runs_lies_in_ci() -> None:
     assert EXPERIMENT["jobs"]["report"]["steps"][0]["with"]["fetch-depth"] == 0
 
 
+def test_whoever_may_write_runs_nothing_of_the_pull_request() -> None:
+    for path, name, job in jobs():
+        steps, rights = job["steps"], job.get("permissions", {})
+        if "write" not in rights.values():
+            continue
+        checkouts = [step["with"] for step in steps if step.get("uses", "").startswith("actions/checkout@")]
+        assert [each["ref"] for each in checkouts] == ["${{ github.event.pull_request.base.sha }}"], f"{path}, {name}"
+        # The checkout comes first, nothing else is fetched, and no token is there but where the script runs.
+        assert steps[0]["uses"].startswith("actions/checkout@")
+        assert [step["run"] for step in steps[1:]] == ["bash .ci/comment"]
+        assert "env" not in job
+    script = (ROOT / ".ci/comment").read_text()
+    assert not re.search(r"git (fetch|checkout|pull)|gh pr checkout|eval|source ", script)
+
+
 def comment(tmp_path: Path, head: str, text: str) -> subprocess.CompletedProcess[str]:
     gh = tmp_path / "bin/gh"
     gh.parent.mkdir()

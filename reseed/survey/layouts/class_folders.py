@@ -9,15 +9,18 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from reseed.artifacts.splits import TEST, TRAIN, VAL
-from reseed.base.classes import CLASSES, fold_label, match_class
+from reseed.base.classes import CLASSES, fold_label
 from reseed.base.errors import TableError
+from reseed.survey.identity import is_camera_folder, site_folders, spelling_key
+from reseed.survey.labels import LabelMaps, no_label_map
 
 # Folders name no annotator; one name for all of them, so that several such sources have one annotator in common.
 ANNOTATOR: Final = "folders"
+MAPPED_TO_NULL: Final = "mapped_to_null"
 
 _SPLIT_FOLDER = re.compile(r"(?:(train|training)|(test|testing)|(val|valid|validation))|.*(train|test|val)split")
 _SPLITS: Final = {"tr": TRAIN, "te": TEST, "va": VAL}
-_DAY = re.compile(r"(?<!\d)(\d{8})_\d{6}(?!\d)")
+_TIME = re.compile(r"(?<!\d)\d{8}_\d{6}(?!\d)")
 _SHOWN: Final = 10
 
 
@@ -27,11 +30,12 @@ class FolderLabel:
 
     Args:
         path: POSIX path of the image below the source.
-        label: The class whose folder it lies in.
+        label: The class whose folder it lies in; empty if the label map leaves that folder out.
         source_label: Name of that folder.
         site: Site folder, empty if there is none.
         given_split: train, val or test, empty if there is no split folder.
         folder: Path of its folder without the class folder: what images of one frame have in common.
+        camera: Folders of cameras above it: names repeat from one to the next.
     """
 
     path: str
@@ -40,6 +44,7 @@ class FolderLabel:
     site: str
     given_split: str
     folder: str
+    camera: str = ""
 
     @property
     def stem(self) -> str:
@@ -58,14 +63,16 @@ def split_of_folder(name: str) -> str:
     return _SPLITS.get(found[:2], "")
 
 
-def read_class_folders(source: str, paths: Iterable[str]) -> list[FolderLabel]:
+def read_class_folders(source: str, paths: Iterable[str], maps: LabelMaps | None = None) -> list[FolderLabel]:
     """Read the folders above every image: `[.../](train|test|*TrainSplit|*TestSplit)/[Site/]<Class>/<image>`.
 
-    Without a split folder only the folder right above the class is a site. Folders below the class count as site too.
+    Without a split folder only the folder right above the class is a site. Folders below the class count as site too;
+    those of cameras do not.
 
     Args:
         source: Name of the source, for messages.
         paths: POSIX paths below the source.
+        maps: The label maps of the source, where folders may be named by codes.
 
     Raises:
         TableError: If images lie in no class folder, in folders of two classes, or in folders of two splits; lists the
@@ -74,46 +81,41 @@ def read_class_folders(source: str, paths: Iterable[str]) -> list[FolderLabel]:
     found, strays = [], Counter[str]()
     for path in paths:
         folders = PurePosixPath(path).parts[:-1]
-        classes = [at for at, name in enumerate(folders) if match_class(name)]
+        codes = no_label_map() if maps is None else maps.of_folder("/".join(folders))
+        named = [codes.of_folder_name(name) for name in folders]
+        classes = [at for at, name in enumerate(named) if name is not None]
         splits = [at for at, name in enumerate(folders) if split_of_folder(name)]
         if not classes:
             strays["/".join(folders)] += 1
             continue
-        if (
-            len({match_class(folders[at]) for at in classes}) > 1
-            or len({split_of_folder(folders[at]) for at in splits}) > 1
-        ):
-            raise TableError(f"{source}/{path}: its folders name two classes or two splits; it must lie in one of each")
-        found.append(_folder_label(path, folders, classes[-1], splits[-1] if splits else None))
+        if len({named[at] for at in classes}) > 1 or len({split_of_folder(folders[at]) for at in splits}) > 1:
+            raise TableError(f"{source}/{path}: its folders name two classes or two splits; it must be in one of each")
+        label = named[classes[-1]] or ""
+        found.append(_folder_label(path, folders, label, classes[-1], splits[-1] if splits else None))
     if strays:
         listed = "; ".join(f"{name or '.'} ({number}{_hint(name)})" for name, number in sorted(strays.items())[:_SHOWN])
         raise TableError(
-            f"{source}: {strays.total()} images lie in no folder of a class ({', '.join(CLASSES)}): {listed}; rename "
-            "the folder, or bring what is not labelled as a source of its own"
+            f"{source}: {strays.total()} images are in no class folder ({', '.join(CLASSES)}): {listed}; rename "
+            "the folder, name it in catalog.label_map, or bring what is not labelled as a source of its own"
         )
     return found
 
 
-def class_folders_of(path: str) -> list[str]:
-    """Return the folders above an image that spell a class."""
-    return [name for name in PurePosixPath(path).parts[:-1] if match_class(name)]
+def class_folders_of(path: str, maps: LabelMaps) -> list[str]:
+    """Return the folders above an image that stand for a class, or that the label map leaves out."""
+    folders = PurePosixPath(path).parts[:-1]
+    codes = maps.of_folder("/".join(folders))
+    return [name for name in folders if codes.of_folder_name(name) is not None]
 
 
-def sequence_of(source: str, site: str, name: str) -> str:
-    """Return the sequence of a frame: folders keep none, but ReefScan's file names keep the day.
-
-    Args:
-        source: Name of the source.
-        site: Site folder, may be empty.
-        name: File name or stem of the frame.
-    """
-    day = _DAY.search(name)
-    return "/".join(part for part in (source, site, day[1] if day else "") if part)
+def left_out(labelled: Iterable[FolderLabel]) -> dict[str, str]:
+    """Return the images in folders that the label map sets to null, with the reason."""
+    return {said.path: MAPPED_TO_NULL for said in labelled if not said.label}
 
 
 def has_time(name: str) -> bool:
     """Whether a file name carries the time of the picture, so that it is the same frame wherever it turns up."""
-    return _DAY.search(name) is not None
+    return _TIME.search(name) is not None
 
 
 def in_several_splits(frames: Iterable[tuple[str, str, str]]) -> int:
@@ -124,20 +126,22 @@ def in_several_splits(frames: Iterable[tuple[str, str, str]]) -> int:
     """
     splits: dict[tuple[str, str], set[str]] = {}
     for site, name, split in frames:
-        splits.setdefault((site, name), set()).add(split)
+        splits.setdefault((spelling_key(site), name), set()).add(split)
     return sum(len(found) > 1 for found in splits.values())
 
 
-def _folder_label(path: str, folders: Sequence[str], class_at: int, split_at: int | None) -> FolderLabel:
-    above = folders[max(0, class_at - 1) if split_at is None else split_at + 1 : class_at]
-    below = [name for at, name in enumerate(folders) if at > class_at and at != split_at]
+def _folder_label(path: str, folders: Sequence[str], label: str, class_at: int, split_at: int | None) -> FolderLabel:
+    above = site_folders(folders[0 if split_at is None else split_at + 1 : class_at])
+    above = above[-1:] if split_at is None else above
+    below = site_folders(name for at, name in enumerate(folders) if at > class_at and at != split_at)
     return FolderLabel(
         path=path,
-        label=match_class(folders[class_at]) or "",
+        label=label,
         source_label=folders[class_at],
         site="/".join(name.strip() for name in (*above, *below)),
         given_split="" if split_at is None else split_of_folder(folders[split_at]),
         folder="/".join(name for at, name in enumerate(folders) if at != class_at),
+        camera="/".join(filter(is_camera_folder, folders)),
     )
 
 

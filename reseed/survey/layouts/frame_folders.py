@@ -15,14 +15,14 @@ from reseed.base.errors import TableError
 from reseed.params.catalog import CatalogParams
 from reseed.sources.inventory import Inventory
 from reseed.survey.images import ImageFacts, Images
-from reseed.survey.labels import FrameLabel, Labels, Rectangle
+from reseed.survey.labels import FrameLabel, LabelMaps, Labels, Rectangle
 from reseed.survey.layouts.class_folders import (
     ANNOTATOR,
     FolderLabel,
     has_time,
     in_several_splits,
+    left_out,
     read_class_folders,
-    sequence_of,
 )
 from reseed.survey.layouts.reading import Place, Reading
 
@@ -37,28 +37,30 @@ def read_frame_folders(inventory: Inventory, images: Images, params: CatalogPara
     Args:
         inventory: The files of the source.
         images: Its images, examined.
-        params: Section `catalog`; `weak_labels` and `on_conflict` are used.
+        params: Section `catalog`; `weak_labels`, `label_map` and `on_conflict` are used.
 
     Raises:
         TableError: If an image lies in no folder of a decision, in a folder `Coral` without `weak_labels`, or in
             folders of both decisions.
     """
-    everything = read_class_folders(inventory.source, inventory.images)
+    maps = LabelMaps(inventory, params)
+    everything = read_class_folders(inventory.source, inventory.images, maps)
+    null = left_out(said for said in everything if said.path in images.usable)
     coral = [said for said in everything if said.label == CORAL]
     if coral and not params.weak_labels:
         raise TableError(
-            f"{inventory.source}: {len(coral)} frames lie in a folder {coral[0].source_label!r}, first: "
+            f"{inventory.source}: {len(coral)} frames are in a folder {coral[0].source_label!r}, first: "
             f"{coral[0].path}; a frame's decision is {DEPLOY} or {NO_DEPLOY}. If every patch shall inherit the class "
             "of its frame, as a weak label, set catalog.weak_labels: true; if these are patches, the layout is "
             "patch-folders"
         )
-    labelled = [said for said in everything if said.path in images.usable]
+    labelled = [said for said in everything if said.label and said.path in images.usable]
     groups = _same_frames(labelled, images.usable)
     against = [group for group in groups if len({said.label for said in group}) > 1]
     if against and params.on_conflict == "error":
         lines = [" / ".join(said.path for said in group) for group in against[:_SHOWN]]
         raise TableError(
-            f"{inventory.source}: {len(against)} frames lie in folders of different classes: {'; '.join(lines)}"
+            f"{inventory.source}: {len(against)} frames are in folders of different classes: {'; '.join(lines)}"
             f"{' ...' if len(against) > _SHOWN else ''}; keep one of each, or set catalog.on_conflict: drop to go on "
             "without their labels"
         )
@@ -72,13 +74,13 @@ def read_frame_folders(inventory: Inventory, images: Images, params: CatalogPara
             {"frame_label_rows": len(labelled), "frame_label_contradictions_dropped": sum(map(len, against))},
             weak=params.weak_labels,
         ),
-        tables=(),
+        tables=tuple(sorted(maps.files)),
         counts={
             "frames_in_several_splits": in_several_splits(
                 (said.site, said.stem, said.given_split) for said in kept if has_time(said.stem)
             )
         },
-        ignored={said.path: DUPLICATE for group in groups for said in group[1:]},
+        ignored=null | {said.path: DUPLICATE for group in groups for said in group[1:]},
     )
 
 
@@ -123,8 +125,4 @@ def _labels(
 
 
 def _place(source: str, said: FolderLabel) -> Place:
-    return Place(
-        site=said.site or source,
-        sequence=sequence_of(source, said.site, said.stem),
-        given_split=said.given_split,
-    )
+    return Place(site=said.site or source, sequence="", given_split=said.given_split)

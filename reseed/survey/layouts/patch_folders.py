@@ -1,7 +1,8 @@
 """Layout `patch-folders`: patches that somebody cut beforehand, in one folder for each class.
 
 `[.../](train|test|*TrainSplit|*TestSplit)/[Site n/]<Class>/<frame>_<index>.png`, index row by row in a grid of
-`catalog.grid_rows` x `catalog.grid_cols` (4 x 7 on ReefScan). The patches of one frame lie in different class folders;
+`catalog.grid_rows` x `catalog.grid_cols` (4 x 7 on ReefScan); or `<frame>_<row>_<col>.png`, known by its letters
+(`_r02_c05`) or where every frame is then complete. The patches of one frame lie in different class folders;
 here they become that frame again: one row of `frames.csv`, so that no split divides it and its decision counts all of
 its patches. With a grid of 1 x 1 every image is a frame of its own, whatever its name.
 """
@@ -9,7 +10,7 @@ its patches. With a grid of 1 x 1 every image is a frame of its own, whatever it
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
@@ -19,13 +20,13 @@ from reseed.base.errors import TableError
 from reseed.params.catalog import CatalogParams
 from reseed.sources.inventory import Inventory
 from reseed.survey.images import ImageFacts, Images
-from reseed.survey.labels import Labels, Rectangle
+from reseed.survey.labels import LabelMaps, Labels, Rectangle
 from reseed.survey.layouts.class_folders import (
     ANNOTATOR,
     FolderLabel,
     in_several_splits,
+    left_out,
     read_class_folders,
-    sequence_of,
 )
 from reseed.survey.layouts.reading import Assembled, Piece, Place, Reading
 
@@ -33,6 +34,10 @@ DUPLICATE: Final = "duplicate_patch"
 CONTRADICTED: Final = "contradicting_patch"
 
 _PATCH_NAME = re.compile(r"(?P<frame>.+)_(?P<index>\d{1,3})")
+_CELL_NAME = re.compile(r"(?P<frame>.+)_(?P<row>\d{1,3})_(?P<col>\d{1,3})")
+_LETTERED_NAME = re.compile(
+    r"(?P<frame>.+?)[_\-]r(?:ow)?[_\-]?(?P<row>\d{1,3})[_\-]?c(?:ol)?(?:umn)?[_\-]?(?P<col>\d{1,3})", re.IGNORECASE
+)
 _SHOWN: Final = 10
 
 
@@ -55,15 +60,19 @@ def read_patch_folders(inventory: Inventory, images: Images, params: CatalogPara
     Args:
         inventory: The files of the source.
         images: Its images, examined.
-        params: Section `catalog`; the grid and `on_conflict` are used.
+        params: Section `catalog`; the grid, `label_map` and `on_conflict` are used.
 
     Raises:
         TableError: If an image lies in no class folder, if its name gives no frame and index inside the grid, or if
             several images claim the same patch of the same frame.
     """
-    labelled = read_class_folders(inventory.source, inventory.images)
+    maps = LabelMaps(inventory, params)
+    everywhere = read_class_folders(inventory.source, inventory.images, maps)
+    null = left_out(said for said in everywhere if said.path in images.usable)
+    labelled = [said for said in everywhere if said.label]
     n_cells = params.grid_rows * params.grid_cols
-    everything = _named(inventory.source, labelled, n_cells)
+    by_cell = _named_by_cell(inventory.source, labelled, params) if n_cells > 1 else []
+    everything = by_cell or _named(inventory.source, labelled, n_cells)
     start = 1 if n_cells > 1 and _counted_from_one(inventory.source, everything, n_cells, params) else 0
     patches = [patch for patch in everything if patch.said.path in images.usable]
     kept, ignored = _settle(inventory.source, patches, images.usable, params)
@@ -77,7 +86,7 @@ def read_patch_folders(inventory: Inventory, images: Images, params: CatalogPara
     return Reading(
         places={path: _place(inventory.source, frames[path][0]) for path in assembled},
         labels=_labels(frames, assembled, len(patches), Counter(ignored.values())),
-        tables=(),
+        tables=tuple(sorted(maps.files)),
         counts={
             "frames": len(assembled),
             "frames_with_every_patch": sum(len(frame.pieces) == n_cells for frame in assembled.values()),
@@ -87,8 +96,16 @@ def read_patch_folders(inventory: Inventory, images: Images, params: CatalogPara
             "patch_index_starts_at": start,
         },
         assembled=assembled,
-        ignored=ignored,
+        ignored=null | ignored,
+        remarks=tuple(_remarks(everything, assembled, start, n_cells, by_cell=bool(by_cell))),
     )
+
+
+def is_patch_name(stem: str, n_cells: int) -> bool:
+    """Whether a name is that of a patch in a grid of `n_cells`: `_7` or `_07` of 28, not `_007`; or `_r02_c05`."""
+    name = patch_name(stem)
+    plain = name is not None and int(name[1]) <= n_cells and len(name[1]) <= len(str(n_cells))
+    return plain or _LETTERED_NAME.fullmatch(stem) is not None
 
 
 def patch_name(stem: str) -> tuple[str, str] | None:
@@ -121,6 +138,58 @@ def _named(source: str, labelled: list[FolderLabel], n_cells: int) -> list[_Patc
     return [_Patch(said, name[0], int(name[1])) for said, name in names if name]
 
 
+def _named_by_cell(source: str, labelled: list[FolderLabel], params: CatalogParams) -> list[_Patch]:
+    """Read names of the form <frame>_<row>_<col>, or return nothing if the last number is an index.
+
+    Without letters the two forms look alike. Row and column are meant where every frame is complete when read so.
+
+    Raises:
+        TableError: If the names may mean either, or give columns before rows.
+    """
+    rows, cols = params.grid_rows, params.grid_cols
+    lettered = [_LETTERED_NAME.fullmatch(said.stem) for said in labelled]
+    matches = lettered if all(lettered) else [_CELL_NAME.fullmatch(said.stem) for said in labelled]
+    if not matches or not all(matches) or rows == 1:
+        return []
+    named = [(match["frame"], int(match["row"]), int(match["col"])) for match in matches if match]
+    start = int(min(min(row, col) for _, row, col in named) > 0)
+    highest = max(row for _, row, _ in named) - start, max(col for *_, col in named) - start
+    cells: dict[tuple[str, str], set[tuple[int, int]]] = {}
+    for said, (frame, *cell) in zip(labelled, named, strict=True):
+        cells.setdefault((said.folder, frame), set()).add((cell[0], cell[1]))
+    complete = all(len(found) == rows * cols for found in cells.values())
+    fits = highest[0] < rows and highest[1] < cols
+    if fits and (complete or matches is lettered):
+        return [
+            _Patch(said, frame, (row - start) * cols + col - start)
+            for said, (frame, row, col) in zip(labelled, named, strict=True)
+        ]
+    turned = complete and highest == (cols - 1, rows - 1)
+    in_rows = fits and any(len({row for row, _ in found}) > 1 for found in cells.values())
+    if matches is lettered or turned or in_rows:
+        raise TableError(
+            f"{source}: names such as {labelled[0].path} may mean <frame>_<index> or <frame>_<row>_<col>; as row and "
+            f"column they reach {highest[0] + start} and {highest[1] + start}, counted from {start}, and not every "
+            f"frame has all {rows} x {cols} patches (catalog.grid_rows, catalog.grid_cols): rename them to "
+            "<frame>_<index> or <frame>_r<row>_c<col>, or correct the grid"
+        )
+    return []
+
+
+def _remarks(
+    patches: list[_Patch], assembled: Mapping[str, Assembled], start: int, n_cells: int, *, by_cell: bool
+) -> Iterator[str]:
+    if by_cell:
+        yield f"names are read as <frame>_<row>_<col>, such as {patches[0].said.path}"
+    elif n_cells > 1 and start == 0 and all(patch.index for patch in patches):
+        yield (
+            f"no frame has a patch of index 0, and none of index {n_cells}: the index is read as counted from 0; if it "
+            "counts from 1, every patch is one cell off"
+        )
+    if n_cells > 1 and not any(len(frame.pieces) == n_cells for frame in assembled.values()):
+        yield f"no frame has every patch of the {n_cells} of its grid (catalog.grid_rows, catalog.grid_cols)"
+
+
 def _counted_from_one(source: str, patches: list[_Patch], n_cells: int, params: CatalogParams) -> bool:
     """Whether the first patch has index 1: so if the index n_cells appears and 0 does not."""
     indices = {patch.index for patch in patches}
@@ -139,9 +208,9 @@ def _settle(
     source: str, patches: list[_Patch], usable: Mapping[str, ImageFacts], params: CatalogParams
 ) -> tuple[list[_Patch], dict[str, str]]:
     """Keep one image for each patch of each frame; return the others with the reason."""
-    claims: dict[tuple[str, str, int], list[_Patch]] = {}
+    claims: dict[tuple[str, str, str, int], list[_Patch]] = {}
     for patch in sorted(patches, key=lambda patch: patch.said.path):
-        claims.setdefault((patch.said.site, patch.frame, patch.index), []).append(patch)
+        claims.setdefault((patch.said.site, patch.said.camera, patch.frame, patch.index), []).append(patch)
     kept: list[_Patch] = []
     ignored: dict[str, str] = {}
     contradictions = []
@@ -203,8 +272,4 @@ def _labels(
 
 def _place(source: str, patch: _Patch) -> Place:
     said = patch.said
-    return Place(
-        site=said.site or source,
-        sequence=sequence_of(source, said.site, patch.frame),
-        given_split=said.given_split,
-    )
+    return Place(site=said.site or source, sequence="", given_split=said.given_split)

@@ -1,14 +1,11 @@
 """What every layout gives back: how the files of a source are to be understood."""
 
-import re
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from reseed.survey.geotag import Facts
+from reseed.survey.identity import recording_folders, site_folders
 from reseed.survey.labels import Labels
-
-_CAMERA_FOLDER = re.compile(r"cam(era)?[ _\-]?\d+", re.IGNORECASE)
-_PLAIN_FOLDERS = ("images", "image", "photos", "pictures", "frames", "data")
 
 
 @dataclass(frozen=True)
@@ -17,7 +14,7 @@ class Place:
 
     Args:
         site: Reef site.
-        sequence: Frames that follow each other; unique across sources.
+        sequence: Frames that follow each other; unique across sources. Empty: the survey day of its site.
         log: What the recorder's log says of the frame, None if there is no row for it.
         given_split: train, val or test if the data brings it, else empty.
     """
@@ -72,6 +69,7 @@ class Reading:
         counts: What did not match, by name; for `counts.json`.
         assembled: The frames that come in pieces, by path.
         ignored: Usable images that are left out, with the reason.
+        remarks: What a reader should know, a sentence each.
     """
 
     places: dict[str, Place]
@@ -80,16 +78,12 @@ class Reading:
     counts: dict[str, int]
     assembled: dict[str, Assembled] = field(default_factory=dict)
     ignored: dict[str, str] = field(default_factory=dict)
-
-
-def recording_folders(path: str) -> list[str]:
-    """Return the folders of an image that tell recordings apart: the cameras of one see the same seafloor."""
-    return [name for name in PurePosixPath(path).parent.parts if not _CAMERA_FOLDER.fullmatch(name)]
+    remarks: tuple[str, ...] = ()
 
 
 def picture_place(source: str, path: str) -> tuple[str, str]:
     """Return site and sequence of an image of a collection: its folder, unless that only says that it holds images."""
-    folders = [name for name in recording_folders(path) if name.casefold() not in _PLAIN_FOLDERS]
+    folders = site_folders(recording_folders(path))
     return (folders[-1] if folders else source), "/".join([source, *folders])
 
 

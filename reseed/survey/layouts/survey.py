@@ -2,12 +2,16 @@
 
 - Each folder of images is a sequence. `cam_1` and `cam_2` folders belong to one: the cameras see the same seafloor.
 - `photo_log.csv` and `survey.json` count for the images of their folder and of the folders below, the nearest first.
+  Names in a log are paths as far as they go; a bare name that several folders have is of none of them.
 - `annotations*.csv` (grid cells or rectangles) and `frame_labels*.csv` may lie anywhere; any number of annotators.
 """
 
 import json
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Final, TypeVar
 
@@ -16,9 +20,12 @@ from reseed.base.errors import TableError
 from reseed.params.catalog import CatalogParams
 from reseed.sources.inventory import Inventory
 from reseed.survey.frame_finder import FrameFinder
+from reseed.survey.geotag import Facts
+from reseed.survey.identity import composed, recording, recording_folders, site_folders
 from reseed.survey.images import Images
-from reseed.survey.label_tables import read_labels
-from reseed.survey.layouts.reading import Place, Reading, folder_of, recording_folders
+from reseed.survey.label_tables import Rules, read_labels
+from reseed.survey.labels import LabelMaps
+from reseed.survey.layouts.reading import Place, Reading, folder_of
 from reseed.survey.photo_log import PhotoLog, read_photo_log
 
 LOG: Final = "photo_log.csv"
@@ -35,7 +42,7 @@ def read_survey(inventory: Inventory, images: Images, params: CatalogParams) -> 
     Args:
         inventory: The files of the source.
         images: Its images, examined.
-        params: Section `catalog`; `on_conflict` is used.
+        params: Section `catalog`; `on_conflict`, `label_map`, `unmapped` and `machine_labels` are used.
 
     Raises:
         TableError: If a log, `survey.json` or label table is broken, or does not fit the images.
@@ -46,18 +53,21 @@ def read_survey(inventory: Inventory, images: Images, params: CatalogParams) -> 
     }
     sites = {folder_of(path): _read_site(inventory, path, where) for path, where in _find(inventory, SURVEY)}
     sizes = {path: (facts.width_px, facts.height_px) for path, facts in images.usable.items()}
+    maps = LabelMaps(inventory, params)
     labels = read_labels(
         _tables(inventory, ANNOTATIONS),
         _tables(inventory, FRAME_LABELS),
         FrameFinder(sizes, images.quarantined),
-        params.on_conflict,
+        Rules(params.on_conflict, params.unmapped, params.machine_labels, maps.of_folder),
     )
+    logged = _match_logs(inventory.images, logs)
     read = [path for pattern in (LOG, SURVEY, ANNOTATIONS, FRAME_LABELS) for path, _ in _find(inventory, pattern)]
+    read += sorted(maps.files)
     return Reading(
-        places={path: _place(inventory.source, path, logs, sites) for path in images.usable},
+        places={path: _place(inventory.source, path, logged, sites) for path in images.usable},
         labels=labels,
         tables=tuple(sorted(read)),
-        counts=_log_counts(inventory, logs),
+        counts=_log_counts(logs, logged),
     )
 
 
@@ -88,15 +98,48 @@ def _read_site(inventory: Inventory, path: str, where: str) -> str:
     return site.strip()
 
 
-def _place(source: str, path: str, logs: dict[str, PhotoLog], sites: dict[str, str]) -> Place:
-    folder = folder_of(path)
-    recording = recording_folders(path)
-    log = _nearest(folder, logs)
-    named = _nearest(folder, {place: site for place, site in sites.items() if site})
+@dataclass(frozen=True)
+class _Logged:
+    """What the logs say of one image.
+
+    Args:
+        log: Folder of the log that counts for it, None if there is none.
+        row: Key of its row in that log, None if there is none.
+        facts: What that row says.
+    """
+
+    log: str | None = None
+    row: str | None = None
+    facts: Facts | None = None
+
+
+def _match_logs(images: Iterable[str], logs: dict[str, PhotoLog]) -> dict[str, _Logged]:
+    folder_by_image = {path: _nearest_folder(folder_of(path), logs) for path in images}
+    recordings: dict[tuple[str, str], set[tuple[str, ...]]] = {}
+    for path, folder in folder_by_image.items():
+        if folder is not None:
+            recordings.setdefault((folder, composed(PurePosixPath(path).name)), set()).add(recording(path))
+    found = {}
+    for path, folder in folder_by_image.items():
+        found[path] = _Logged(folder)
+        if folder is not None:
+            same_name = recordings[folder, composed(PurePosixPath(path).name)]
+            row = logs[folder].find(path, own=folder_of(path) == folder, unique=partial(_is_alone, same_name))
+            found[path] = _Logged(folder, row, None if row is None else logs[folder].facts[row])
+    return found
+
+
+def _is_alone(recordings: set[tuple[str, ...]]) -> bool:
+    return len(recordings) == 1
+
+
+def _place(source: str, path: str, logged: dict[str, _Logged], sites: dict[str, str]) -> Place:
+    folders = recording_folders(path)
+    named = _nearest(folder_of(path), {place: site for place, site in sites.items() if site})
     return Place(
-        site=named or (recording[-1] if recording else source),
-        sequence="/".join([source, *recording]),
-        log=log.facts.get(PurePosixPath(path).name) if log else None,
+        site=named or next(reversed(site_folders(folders)), source),
+        sequence="/".join([source, *folders]),
+        log=logged[path].facts,
     )
 
 
@@ -114,22 +157,13 @@ def _folder_name(folder: PurePosixPath) -> str:
     return "" if folder == PurePosixPath() else folder.as_posix()
 
 
-def _log_counts(inventory: Inventory, logs: dict[str, PhotoLog]) -> dict[str, int]:
-    seen: dict[str, set[str]] = {folder: set() for folder in logs}
-    without_log = without_row = 0
-    for path in inventory.images:
-        name, folder = PurePosixPath(path).name, _nearest_folder(folder_of(path), logs)
-        if folder is None:
-            without_log += 1
-        elif name not in logs[folder].facts:
-            without_row += 1
-        else:
-            seen[folder].add(name)
+def _log_counts(logs: dict[str, PhotoLog], logged: dict[str, _Logged]) -> dict[str, int]:
+    used = {(found.log, found.row) for found in logged.values() if found.row is not None}
     return {
         "photo_log_rows": sum(log.rows for log in logs.values()),
         "photo_log_duplicates_merged": sum(log.duplicates for log in logs.values()),
         "photo_log_contradictions_dropped": sum(len(log.contradicted) for log in logs.values()),
-        "photo_log_rows_without_image": sum(len(log.facts.keys() - seen[folder]) for folder, log in logs.items()),
-        "images_without_photo_log_row": without_row,
-        "images_without_photo_log": without_log,
+        "photo_log_rows_without_image": sum(len(log.facts) for log in logs.values()) - len(used),
+        "images_without_photo_log_row": sum(found.row is None for found in logged.values() if found.log is not None),
+        "images_without_photo_log": sum(found.log is None for found in logged.values()),
     }

@@ -11,9 +11,9 @@ from PIL import Image
 
 from reseed.artifacts.frames import FRAMES, PIECES
 from reseed.artifacts.splits import SPLITS_TABLE
-from reseed.audit.leakage import COPY, EQUAL, NEIGHBOUR, OVERLAP, candidate_pairs, find_leakage
 from reseed.cli.leakage import report
 from reseed.cli.main import main
+from reseed.patches.leakage import COPY, EQUAL, NEIGHBOUR, OVERLAP, candidate_pairs, find_leakage
 from tests.unit.patches.test_overlap import seabed
 
 SPLIT = "split: {group_by: sequence, val_fraction: 0.2, test_fraction: 0.2, block_frames: 9, guard_frames: 1, seed: 0}"
@@ -161,5 +161,5 @@ def test_a_split_that_there_is_not_is_refused(survey: pd.DataFrame, capsys: pyte
     table.write_text(table.read_text().replace(",val", ",dev"))
     assert main(["leakage"]) == 2
     said = capsys.readouterr().err
-    assert "1 frames in a split that there is not, first: tow/e.png in 'dev'; allowed: train, val, test, none" in said
+    assert "1 frames in an unknown split, first: tow/e.png in 'dev'; allowed: train, val, test, none" in said
     assert not Path("plots/leakage.png").exists()

@@ -87,7 +87,7 @@ def test_a_check_that_was_left_out_says_how_it_came_to_that() -> None:
     nothing: Any = None  # no check looks at it
     checks = run_checks(Audit(nothing, nothing, Path(), {}, frozenset(CHECKS)))
     assert checks["re-derive"].reason == "left out (--skip)"
-    assert checks["rerun"].reason == "not asked for (--rerun)"
+    assert checks["rerun"].reason == "not asked for"
     other = run_checks(Audit(nothing, nothing, Path(), {}, frozenset(CHECKS), "not asked for (--derive)"))
     assert other["re-derive"].reason == "not asked for (--derive)"
 
@@ -96,7 +96,11 @@ def test_a_check_that_was_left_out_says_how_it_came_to_that() -> None:
     ("checks", "line", "exit_code"),
     [
         ({"claim": Check(PASS, "")}, "VERIFIED", 0),
-        ({"claim": Check(PASS, ""), "rerun": Check(NOT_CHECKED, "", wanted=False)}, "EXCEPT rerun (left out)", 0),
+        (
+            {"claim": Check(PASS, ""), "rerun": Check(NOT_CHECKED, "not asked for", wanted=False)},
+            "VERIFIED EXCEPT rerun (not asked for)",
+            0,
+        ),
         ({"code": Check(DIFFERS, ""), "rerun": Check(PASS, "")}, "EXCEPT code (differs from the trusted code)", 3),
         ({"objects": Check(NOT_CHECKED, "")}, "VERIFIED EXCEPT objects (not checked)", 3),
         ({"objects": Check(NOT_CHECKED, ""), "chain": Check(FAIL, "")}, "FAILED: chain", 1),

@@ -69,7 +69,7 @@ def test_without_any_alpha(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["export", "--out", str(tmp_path / "reef.onnx"), "--model", str(folder)]) == 2
     said = capsys.readouterr().err
     assert "no alpha is recorded beside it" in said
-    assert "say --alpha" in said
+    assert "give it with --alpha" in said
     assert main(["export", "--out", str(tmp_path / "reef.onnx"), "--model", str(folder), "--alpha", "0.5"]) == 0
 
 

@@ -155,7 +155,7 @@ def test_every_kind_of_folder(tmp_path: Path, boat: Infer, capsys: pytest.Captur
     assert found[names[1]]["water_depth_m"] == "1.86"  # 1.095 m + 0.77 m, to the centimetre
     said = capsys.readouterr().out
     assert "2 frames without a position" in said
-    assert "beside the frames: 1 file of other kinds, not needed here\n" in said  # the notes; the log was read
+    assert "ignored: 1 file of other kinds\n" in said  # the notes; the log was read
 
 
 @pytest.mark.parametrize(

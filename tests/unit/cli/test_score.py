@@ -33,13 +33,10 @@ def fails(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
     return capsys.readouterr().err
 
 
-def test_the_output_of_predict_gives_the_scores_of_the_pipeline(
-    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(evaluate, "PICTURES", {})
+def test_the_output_of_predict_gives_the_scores_of_the_pipeline(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(run)
     aggregate.main([])
-    evaluate.main([])
+    evaluate.main(["--no-figures"])
     metrics = read_json(run / "metrics/metrics.json")
     patch = report(capsys, PATCHES, PATCHES, "--where", "split=test")
     assert patch["patch"].items() <= metrics["patch"].items()
@@ -61,7 +58,7 @@ def test_the_text_is_marked_where_frames_were_rendered(run: Path, capsys: pytest
     assert any("over 2 groups of `data/catalog/splits.csv`; n/a: 2 clusters" in line for line in lines)
     Path("data/catalog/splits.csv").rename("elsewhere.csv")
     assert main(["score", PATCHES, PATCHES, "--where", "split=test"]) == 0
-    none = "Intervals  none: neither table has a column group or site or sequence, and no splits.csv lies near"
+    none = "Intervals  none: neither table has a column group or site or sequence, and no splits.csv near them"
     assert none in capsys.readouterr().out
 
 
@@ -180,13 +177,13 @@ def test_tables_of_whole_frames_are_scored_as_decisions(run: Path, capsys: pytes
     found = report(capsys, *tables)
     # Deploy tp 1 fp 1: 2/3; No-Deploy tp 2 fn 1: 4/5; mean of the two 73.3333 %, of three with Coral at 0 48.8889 %.
     assert (found["task"], found["frame"]["macro_f1"]) == ("frame", 73.3333)
-    assert found["task_because"] == "frame_id names no place on a frame and neither table has Coral"
+    assert found["task_because"] == "frame_id names no place on a frame and neither table has the label Coral"
     asked = report(capsys, *tables, "--task", "patch")
-    assert (asked["patch"]["macro_f1"], asked["task_because"]) == (48.8889, "as asked with --task")
+    assert (asked["patch"]["macro_f1"], asked["task_because"]) == (48.8889, "set by --task")
     assert main(["score", *tables]) == 0
     assert capsys.readouterr().out.splitlines()[:2] == [
         "4 frames",
-        "scored as frames: frame_id names no place on a frame and neither table has Coral",
+        "scored as frames: frame_id names no place on a frame and neither table has the label Coral",
     ]
 
 
@@ -197,4 +194,4 @@ def test_a_place_or_coral_makes_it_patches(run: Path, capsys: pytest.CaptureFixt
     write_text(run / "mine.csv", "file,label\na_1.png,Deploy\n")
     write_text(run / "gold.csv", "file,label\na_1.png,coral\n")
     found = report(capsys, "mine.csv", "gold.csv")
-    assert (found["task"], found["task_because"]) == ("patch", "gold.csv has Coral in label")
+    assert (found["task"], found["task_because"]) == ("patch", "gold.csv has the label Coral in column label")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from reseed.artifacts.raw import SYNTHETIC_NOTICE, WEAK_NOTICE
+from reseed.artifacts.raw import MACHINE_NOTICE, SYNTHETIC_NOTICE, WEAK_NOTICE
 from reseed.base.errors import ReseedError
 from reseed.cli import scores
 from stages import aggregate, evaluate
@@ -22,14 +22,13 @@ def call(*argv: str) -> int:
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(evaluate, "PICTURES", {})
     write_run(tmp_path)
     return tmp_path
 
 
 def test_the_table_leads_with_patch_macro_f1(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     aggregate.main([])
-    evaluate.main([])
+    evaluate.main(["--no-figures"])
     assert call() == 0
     # Mean colour says Deploy, Coral, No-Deploy, No-Deploy of each frame. Deploy: tp 2, predicted 4, gold 4: F1 4/8;
     # Coral: tp 1, predicted 4, gold 5: 2/9; No-Deploy: tp 3, predicted 7, gold 6: 6/13. Mean 39.46 %.
@@ -61,7 +60,7 @@ def test_a_real_run_elsewhere_without_frame_labels(
 ) -> None:
     write_run(run, synthetic=False, frame_labels=False, alpha="0.5")
     aggregate.main([])
-    evaluate.main([])
+    evaluate.main(["--no-figures"])
     monkeypatch.chdir(run.parent)
     assert call(run.name) == 0
     text = capsys.readouterr().out
@@ -73,7 +72,7 @@ def test_a_real_run_elsewhere_without_frame_labels(
 def test_scores_of_weak_labels_say_so(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(run, synthetic=False, kind="weak")
     aggregate.main([])
-    evaluate.main([])
+    evaluate.main(["--no-figures"])
     call()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == lines[-1] == f"*** {WEAK_NOTICE} ***"
@@ -81,7 +80,7 @@ def test_scores_of_weak_labels_say_so(run: Path, capsys: pytest.CaptureFixture[s
     assert details["patch"]["test"]["labels"] == details["patch"]["val"]["labels"] == "weak"
     assert details["data"]["patch_labels"]["test"] == {"weak": 15}
     write_run(run, synthetic=False)
-    evaluate.main([])
+    evaluate.main(["--no-figures"])
     call()
     assert "WEAK" not in capsys.readouterr().out
     assert json.loads((run / "metrics/details.json").read_text())["patch"]["test"]["labels"] == "annotated"
@@ -97,14 +96,14 @@ def change(path: Path, column: str, old: str, new: str) -> None:
 
 def test_a_score_over_an_absent_class_says_so_beside_the_number(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     aggregate.main([])
-    evaluate.main([])
+    evaluate.main(["--no-figures"])
     call()
     assert "!" not in capsys.readouterr().out
     change(run / "data/predictions/patches.csv", "gold", "Coral", "No-Deploy")
     change(run / "data/patches/labels.csv", "label", "Coral", "No-Deploy")
     change(run / "data/catalog/frame_labels.csv", "label", "Deploy", "No-Deploy")
     aggregate.main([])
-    evaluate.main([])
+    evaluate.main(["--no-figures"])
     call()
     lines = capsys.readouterr().out.splitlines()
     patch = next(n for n, line in enumerate(lines) if line.startswith("Test patches"))
@@ -134,3 +133,24 @@ def test_the_spread_over_trainings_stands_below_the_score(run: Path, capsys: pyt
     lines = capsys.readouterr().out.splitlines()
     assert "  over trainings     37.4 ± 36.3 (3 trainings)" in lines
     assert "  over trainings     30.0 ± 8.7 (3 trainings)" in lines
+
+
+def test_scores_of_machine_labels_say_so(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(run, synthetic=False, kind="machine")
+    aggregate.main([])
+    evaluate.main(["--no-figures"])
+    call()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == lines[-1] == f"*** {MACHINE_NOTICE} ***"
+    call("--json")
+    assert json.loads(capsys.readouterr().out)["machine_labels"] is True
+
+
+def test_one_frame_label_of_a_machine_marks_every_score(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(run, synthetic=False)
+    labels = pd.read_csv(run / "data/catalog/frame_labels.csv", dtype=str, keep_default_na=False)
+    labels.loc[(labels["gold"] == "1").idxmax(), "kind"] = "machine"
+    labels.to_csv(run / "data/catalog/frame_labels.csv", index=False, lineterminator="\n")
+    aggregate.main([])
+    evaluate.main(["--no-figures"])
+    assert json.loads((run / "metrics/details.json").read_text())["patch"]["test"]["labels"] == "machine"

@@ -232,14 +232,14 @@ def test_each_site_has_frames_with_and_without_abundant_rock() -> None:
         assert sum(rocky) == 3
 
 
-def test_abundant_rock_covers_well_over_a_quarter_of_a_frame_and_other_frames_hold_little() -> None:
+def test_abundant_rock_covers_more_than_a_quarter_of_a_frame_and_other_frames_less() -> None:
     shape = (190, 332)
     for number in range(12):
         site = describe_site(5, number)
         for rocky in (True, False):
             layout = lay_out(random_stream(5, 9, number), shape, site, rocky=rocky)
             share = (CLASS_OF_SUBSTRATE[layout] == CLASS_INDEX[DEPLOY]).mean()
-            assert (share > 0.33) if rocky else (share < 0.16)
+            assert (share > 0.25) if rocky else (share < 0.25)
 
 
 def test_every_substrate_has_one_of_the_three_classes() -> None:

@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from reseed.base.errors import ImageError, TableError
+from reseed.base.errors import TableError
 from reseed.demo.recorder import FrameRecord, Position, exif_of
 from reseed.demo.scene import FrameKey
 from reseed.infer import geotags
 from reseed.infer.frame_list import Frame
-from reseed.infer.geotags import Logs, read_exif_of
+from reseed.infer.geotags import Logs, exif_in
 from reseed.sources.inventory import take_inventory
 from reseed.survey.imagery import decode_rgb
 from reseed.survey.images import examine_images
@@ -34,16 +34,11 @@ def test_exif_is_what_the_catalog_reads_of_the_whole_file(tmp_path: Path, kind: 
     path = tmp_path / "a.img"
     image = picture(1, 900, 900)  # 700 kB as BMP: more than is read of a JPEG
     path.write_bytes(encoded(image, kind, exif=reefscan_exif()))
-    found = read_exif_of(path)
+    found = exif_in(path.read_bytes())
     whole = examine_images(take_inventory("s", tmp_path), 10**7).usable["a.img"].exif
     assert found.facts == whole
     assert found.facts.placed
     assert not found.synthetic
-
-
-def test_a_file_that_is_gone_is_unreadable(tmp_path: Path) -> None:
-    with pytest.raises(ImageError, match="unreadable: No such file"):
-        read_exif_of(tmp_path / "gone.jpg")
 
 
 def test_frames_of_the_demo_are_known_as_rendered(tmp_path: Path) -> None:
@@ -58,16 +53,16 @@ def test_frames_of_the_demo_are_known_as_rendered(tmp_path: Path) -> None:
     )
     (tmp_path / "demo.jpg").write_bytes(encoded(picture(1), "JPEG", exif=exif_of(record)))
     assert decode_rgb(tmp_path / "demo.jpg", 10**6).size
-    assert read_exif_of(tmp_path / "demo.jpg").synthetic
+    assert exif_in((tmp_path / "demo.jpg").read_bytes()).synthetic
 
 
 def test_the_log_of_the_nearest_folder_counts(tmp_path: Path) -> None:
     frame = frame_in(tmp_path / "tow" / "cam_1")
     log(tmp_path, ROW.replace("-9.5", "-1.5"))
     logs = Logs(tmp_path, growing=False)
-    assert logs.geotag(frame, read_exif_of(frame.path)).latitude_deg == -1.5
+    assert logs.geotag(frame, exif_in(frame.path.read_bytes())).latitude_deg == -1.5
     log(tmp_path / "tow", ROW, name="Photo_Log.CSV")
-    found = Logs(tmp_path, growing=False).geotag(frame, read_exif_of(frame.path))
+    found = Logs(tmp_path, growing=False).geotag(frame, exif_in(frame.path.read_bytes()))
     assert (found.latitude_deg, found.longitude_deg, found.position_from) == (-9.5, 143.75, "photo_log")
     assert found.water_depth_m == pytest.approx(1.095 + 0.77)  # echo sounder + pressure
 
@@ -75,7 +70,9 @@ def test_the_log_of_the_nearest_folder_counts(tmp_path: Path) -> None:
 def test_a_log_above_the_given_folder_does_not_count(tmp_path: Path) -> None:
     frame = frame_in(tmp_path / "survey" / "tow")
     log(tmp_path, ROW)
-    assert Logs(tmp_path / "survey", growing=False).geotag(frame, read_exif_of(frame.path)).position_from == "none"
+    assert (
+        Logs(tmp_path / "survey", growing=False).geotag(frame, exif_in(frame.path.read_bytes())).position_from == "none"
+    )
 
 
 def test_a_broken_log_is_an_error_before_anything_is_decided(tmp_path: Path) -> None:
@@ -90,7 +87,7 @@ def test_a_log_that_grows_is_read_again_and_its_last_row_may_be_half(
 ) -> None:
     monkeypatch.setattr(geotags, "_REREAD_S", -1.0)
     frame = frame_in(tmp_path / "tow")
-    exif = read_exif_of(frame.path)
+    exif = exif_in(frame.path.read_bytes())
     logs = Logs(tmp_path, growing=True)
     assert logs.geotag(frame, exif).position_from == "none"
     path = log(tmp_path / "tow", ROW[:-20])

@@ -13,10 +13,10 @@ from reseed.base.errors import TableError
 from reseed.infer import running
 from reseed.infer.deciding import Rule
 from reseed.infer.frame_list import Frame, find_frames
+from reseed.infer.frames import ListSource
 from reseed.infer.geotags import Logs
 from reseed.infer.line_file import LineFile, read_lines
 from reseed.infer.running import Progress, decide_all
-from reseed.infer.sources import ListSource
 from reseed.infer.tables import DECISION_COLUMNS, DECISIONS_FILE
 from tests.unit.infer.boat import ColourEngine, write_tow
 
@@ -50,11 +50,13 @@ class CountingSource(ListSource):
         return frame
 
 
-def run(folder: Path, out: Path, engine: ColourEngine, workers: int, *, ahead: bool = True) -> Progress:
+def run(folder: Path, out: Path, engine: ColourEngine, workers: int, **options: float) -> Progress:
     out.mkdir()
     source = CountingSource(find_frames([folder], out).frames)
     rule = Rule(engine, engine.facts.patch_size_px, Fraction(1, 2), "0.5")
-    return decide_all(source, rule, Logs(folder, growing=False), out, workers=workers, ahead=ahead, total=None)
+    return decide_all(
+        source, rule, Logs(folder, growing=False), out, workers=workers, ahead=True, total=None, **options
+    )
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -94,7 +96,6 @@ def test_a_disk_that_fails_later_is_said(tmp_path: Path, monkeypatch: pytest.Mon
         raise TableError(f"cannot write {table.path}: No space left on device")
 
     write_tow(tmp_path / "frames", ["dddddddd"] * 6)
-    monkeypatch.setattr(running, "_SYNC_S", 0.0)
     monkeypatch.setattr(LineFile, "sync", full)
     with pytest.raises(TableError, match="No space left"):
-        run(tmp_path / "frames", tmp_path / "out", CountingEngine(), workers=1)
+        run(tmp_path / "frames", tmp_path / "out", CountingEngine(), workers=1, sync_s=0.0)

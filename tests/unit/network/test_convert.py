@@ -11,7 +11,7 @@ from torchvision import models
 
 from reseed.base.errors import ModelError
 from reseed.network.model import HEAD_WIDTH, LAST_LAYER, Network, digest_file, feature_width, network_logits
-from reseed.network.pretrained import class_order, convert, read_checkpoint
+from reseed.network.pretrained import class_order, convert, match_backbone, read_checkpoint
 from reseed.network.training import curve_rows, train_metrics
 from reseed.params.train import TrainParams
 from stages import predict, pretrained, train
@@ -56,6 +56,56 @@ def test_names_are_those_of_the_issue(tmp_path: Path) -> None:
     network = read_checkpoint(save_research(tmp_path / "x.pt", state), "mobilenet_v3_small", ORDER, "--arch").network
     assert torch.equal(network.state_dict()["head.3.weight"], state["classifier.3.3.weight"])
     assert torch.equal(network.state_dict()["backbone.classifier.0.bias"], state["classifier.0.bias"])
+
+
+def under(prefix: str) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
+    return lambda state: {f"{prefix}{name}": value for name, value in state.items()}
+
+
+WRAPPED: dict[str, Callable[[dict[str, Tensor]], dict[str, Tensor]]] = {
+    **{prefix: under(prefix) for prefix in ("module.", "_orig_mod.", "model.", "net.", "backbone.", "a.b.c.")},
+    **{
+        prefix: under(prefix)
+        for prefix in (
+            "module._orig_mod.",
+            "_orig_mod.module.",
+            "model._orig_mod.module.",
+            "net.model.",
+            "module.module.",
+        )
+    },
+    "averaged": lambda state: {"n_averaged": torch.tensor(3)} | under("module.")(state),
+    "only the features in parallel": lambda state: {
+        name.replace("features.", "features.module.").replace("layer", "layer."): value for name, value in state.items()
+    },
+    "a layer compiled": lambda state: {
+        name.replace("classifier.3", "classifier.3._orig_mod"): value for name, value in state.items()
+    },
+}
+
+
+@pytest.mark.parametrize("case", WRAPPED)
+def test_the_same_network_under_a_prefix_is_the_same_network(tmp_path: Path, case: str) -> None:
+    plain = read_checkpoint(save_research(tmp_path / "a.pt"), "mobilenet_v3_small", ORDER, "--arch").network
+    path = save_research(tmp_path / "b.pt", WRAPPED[case](research_state()))
+    found = read_checkpoint(path, "mobilenet_v3_small", ORDER, "--arch").network
+    for name, value in plain.state_dict().items():
+        assert torch.equal(found.state_dict()[name], value), name
+
+
+@pytest.mark.parametrize("prefix", ["module.", "backbone.", "model.module."])
+def test_weights_to_start_from_may_have_a_prefix_too(prefix: str) -> None:
+    state = models.get_model("resnet18", weights=None).state_dict()
+    assert list(match_backbone(under(prefix)(state), "resnet18", "x.pth")) == list(
+        match_backbone(state, "resnet18", "x.pth")
+    )
+
+
+def test_two_networks_in_one_file_are_not_mixed(tmp_path: Path) -> None:
+    state = research_state()
+    path = save_research(tmp_path / "two.pt", state | under("module.")(state))
+    with pytest.raises(ModelError, match=r"brings \d+ unknown ones \(module\."):
+        read_checkpoint(path, "mobilenet_v3_small", ORDER, "--arch")
 
 
 def test_another_order_of_classes_is_put_right(tmp_path: Path) -> None:
@@ -114,7 +164,10 @@ def nan_in(name: str) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
         (narrow, r"its head is classifier\.3\.0\.weight \(256, 1024\).*; needed"),
         (nan_in("classifier.3.3.bias"), r"x\.pt: classifier\.3\.3\.bias holds values that are not finite"),
         (nan_in("features.0.1.running_var"), r"x\.pt: features\.0\.1\.running_var holds values that are not finite"),
-        (lambda state: {f"module.{name}": value for name, value in state.items()}, r"another architecture than --arch"),
+        (
+            lambda state: {"loss.weight": torch.ones(3)} | {f"model.{name}": value for name, value in state.items()},
+            r"another architecture than --arch .*; tensors stand under the prefix model: save those alone",
+        ),
         (
             lambda state: state | {"features.0.0.weight": torch.zeros(16, 1, 3, 3)},
             r"\(16, 1, 3, 3\), --arch mobilenet_v3",

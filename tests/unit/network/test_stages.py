@@ -7,12 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from sklearn.metrics import accuracy_score, f1_score
 
 from reseed.artifacts.patches import PATCH_INDEX
-from reseed.artifacts.predictions import PATCH_PREDICTIONS
+from reseed.artifacts.predictions import PATCH_PREDICTIONS, REPEAT_PREDICTIONS
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError, TableError
+from reseed.base.probabilities import softmax
+from reseed.engines.torch_engine import load_folder
+from reseed.network.model import network_logits, read_state
 from stages import predict, pretrained, repeats, train
 
 OUTPUTS = (
@@ -49,7 +53,7 @@ def test_stages_hand_over_and_repeat_to_the_byte(workspace: Path, capfd: pytest.
     assert re.fullmatch(r"train: epoch 2 of 2: loss 0\.\d{4}, validation macro F1 \d+\.\d %, \d+\.\d s", lines[1])
     assert lines[2] == "repeats: training 2 of 2"
     # The second run trains anew, but for the repeat, which it has.
-    assert "goes on after epoch 2 of 2, as " in lines[-1]
+    assert lines[-1].startswith("train: is finished, stored in runs/trainings/")
 
     predictions = PATCH_PREDICTIONS.read(workspace / OUTPUTS[-2])
     index = PATCH_INDEX.read(workspace / "data/patches/index.csv")
@@ -120,3 +124,85 @@ def test_patches_of_another_extract_are_refused(workspace: Path) -> None:
     np.save(workspace / "data/patches/patches.npy", np.zeros((79, 32, 32, 3), np.uint8))
     with pytest.raises(TableError, match=r"79 patches, but its index\.csv has 80 rows"):
         train.main([])
+
+
+def set_params(workspace: Path, **changes: object) -> None:
+    path = workspace / "params.yaml"
+    text = path.read_text()
+    for key, value in changes.items():
+        text, number = re.subn(rf"^  {key}: .*$", f"  {key}: {str(value).lower()}", text, count=1, flags=re.MULTILINE)
+        assert number == 1, key
+    path.write_text(text)
+
+
+def test_another_number_of_repeats_trains_only_what_is_new(
+    workspace: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_params(workspace, epochs=1, repeats=3)
+    pretrained.main([])
+    repeats.main([])
+    path = workspace / "data/predictions/repeats.csv"
+    three = REPEAT_PREDICTIONS.read(path)
+    assert three.groupby("repeat").size().to_dict() == {1: 80, 2: 80}
+    one, two = (three[three["repeat"] == repeat]["p_coral"].to_numpy() for repeat in (1, 2))
+    assert (one != two).any(), "two seeds, one network"
+    capfd.readouterr()
+    set_params(workspace, repeats=4)
+    repeats.main([])
+    four = REPEAT_PREDICTIONS.read(path)
+    lines = capfd.readouterr().err.splitlines()
+    assert sum("is finished" in line for line in lines) == 2
+    assert sum("epoch 1 of 1" in line for line in lines) == 1
+    assert four[four["repeat"] < 3].equals(three)
+    # Another repository root, as in an experiment that runs elsewhere: it finds the trainings of the first.
+    monkeypatch.setenv("DVC_ROOT", str(workspace))
+    monkeypatch.chdir(workspace / "data")
+    for name in ("data", "params.yaml"):
+        (workspace / "data" / name).symlink_to(workspace / name)
+    repeats.main([])
+    assert "epoch 1 of 1" not in capfd.readouterr().err
+    monkeypatch.chdir(workspace)
+    set_params(workspace, repeats=1)
+    repeats.main([])
+    assert REPEAT_PREDICTIONS.read(path).empty
+
+
+def test_after_a_refit_split_val_is_predicted_by_a_network_that_never_saw_it(workspace: Path) -> None:
+    recipe = {"schedule": "cosine", "epochs": 2, "lr": 0.01, "seed": 3}
+    set_params(workspace, **recipe)
+    run_all()
+    path = workspace / "data/predictions/patches.csv"
+    plain = PATCH_PREDICTIONS.read(path)
+    model = (workspace / "models/model.pt").read_bytes()
+    assert len(read_state(workspace / "models/without_val.pt")) == 0
+    curve = (workspace / "models/training.csv").read_bytes()
+    set_params(workspace, refit=True)
+    run_all()
+    refit = PATCH_PREDICTIONS.read(path)
+    assert (workspace / "models/model.pt").read_bytes() != model
+    without_val = read_state(workspace / "models/without_val.pt")
+    assert sorted(without_val) == sorted(read_state(workspace / "models/model.pt"))
+    assert (workspace / "models/training.csv").read_bytes() == curve, "validation scores are of the first training"
+    val = plain["split"] == "val"
+    assert refit[val].equals(plain[val])
+    assert not refit[~val].equals(plain[~val])
+
+
+def test_flips_are_the_mean_over_mirror_images_and_are_recorded(workspace: Path) -> None:
+    pretrained.main([])
+    train.main([])
+    path, columns = workspace / "data/predictions/patches.csv", ["p_no_deploy", "p_coral", "p_deploy"]
+    images = np.load(workspace / "data/patches/patches.npy")
+    network = load_folder(workspace / "models")[0]
+    axes = [(), (2,), (1,), (1, 2)]
+    logits = [network_logits(network, np.flip(images, axis), 80, torch.device("cpu")) for axis in axes]
+    for flips in (1, 2, 4):
+        set_params(workspace, flips=flips)
+        text = (workspace / "params.yaml").read_text()
+        # train.flip comes first in the file; predict.flips is another key.
+        assert f"  flips: {flips}" in text
+        predict.main([])
+        expected = softmax(np.mean(logits[:flips], axis=0))
+        np.testing.assert_allclose(PATCH_PREDICTIONS.read(path)[columns].to_numpy(), expected, atol=2e-5)
+        assert json.loads((workspace / "data/predictions/engine.json").read_text())["flips"] == flips
+        assert load_folder(workspace / "models")[1].flips == flips

@@ -78,7 +78,7 @@ def test_pieces_are_cut_from_their_own_files(tmp_path: Path) -> None:
     assert "2 patches were cut before they came here, with edges of 10 to 10 px" in str(cut_beforehand(planned, 8))
     assert mixed_footprint(planned, 8) is None
     Image.new("RGB", (9, 10)).save(tmp_path / "s/1_0.png")
-    with pytest.raises(TableError, match="9 x 10 px, but the catalog says 10 x 10"):
+    with pytest.raises(TableError, match="9 x 10 px, but the catalog has 10 x 10"):
         list(cut(planned, tmp_path, 8, 32))
 
 
@@ -124,7 +124,7 @@ def test_patches_that_inherit_the_label_of_a_larger_cell_are_counted() -> None:
     one_left = ("A", 0, 0, 16, 16, "Coral", "grid")
     small = ("A", 16, 0, 24, 8, "Deploy", "grid")
     text = str(remark(one_left, small))
-    assert "4 of 5 labelled patches lie in annotated cells that span several patches (up to 16 x 16 px" in text
+    assert "4 of 5 labelled patches are in annotated cells that span several patches (up to 16 x 16 px" in text
     assert "extract.patch_size 16 fits these cells" in text
     assert "2 of 2 labelled patches" in str(remark(("A", 0, 0, 8, 16, "Coral", "grid")))
     assert remark(small) is None

@@ -1,5 +1,6 @@
 """Pages from templates: names of others stay names, in every place of every page."""
 
+import copy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,9 @@ def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable
     repository = Repository(tmp_path)
     base, head = repository.resolve(first), repository.resolve(second)
     report = pull_request(repository, base, head, {}, 100, 0)
-    compared = compare(repository, [Run(repository, base)], [Run(repository, head)], 100, 0)
+    compared = compare(
+        repository, [Run(repository, base).with_answers()], [Run(repository, head).with_answers()], 100, 0
+    )
     record = Run(repository, head).with_result()
     check = {"check": "leakage", "status": "FAIL", "reason": "x", "findings": ["x", "y"], "notes": ["n"]}
 
@@ -77,8 +80,8 @@ def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable
         }
         people = {"patch": [{"annotator": evil, "n": 5, "human": {"macro_f1": 1.5}}]}
         details = record.details | {"human_ceiling": people, "baselines": {"verdict": {"patch": evil}}}
-        evil_record = Run(repository, head)
-        evil_record.sites, evil_record.details = record.sites.assign(site=evil), details
+        evil_record = copy.copy(record)
+        vars(evil_record).update(sites=record.sites.assign(site=evil), details=details)
         model = {"backbone": evil, "sha256": evil, "versions": {evil: evil}, "geometry": {"resize": evil}}
         return card_page(Card(evil_record, model, statement, evil))
 
@@ -110,7 +113,7 @@ def test_no_name_changes_the_form_of_a_page(page: str, pages: dict[str, Callable
 def test_a_comparison_in_a_terminal_is_not_escaped(pages: dict[str, Callable[[str], str]], tmp_path: Path) -> None:
     assert "\\*\\*bold" in pages["comparison"](EVIL[0])
     repository = Repository(tmp_path)
-    run = Run(repository, repository.resolve("HEAD"))
+    run = Run(repository, repository.resolve("HEAD")).with_answers()
     text = comparison_page(poisoned(compare(repository, [run], [run], 100, 0), "a_b*c"), "terminal")
     assert "  A  a_b*c (" in text
     assert "#" not in text

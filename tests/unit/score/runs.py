@@ -8,6 +8,7 @@ import numpy as np
 from reseed.artifacts.annotations import FRAME_LABELS
 from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
 from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.leakage import LeakageRecord, write_leakage
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import PATCH_PREDICTIONS, REPEAT_PREDICTIONS
 from reseed.artifacts.raw import RawSource, write_raw
@@ -82,6 +83,7 @@ def write_run(
     PATCH_LABELS.write(PATCH_LABELS.frame(patch_labels), data / "patches/labels.csv")
     BASELINE_PREDICTIONS.write(BASELINE_PREDICTIONS.frame(answers), data / "predictions/baselines.csv")
     CONDITIONS.write(CONDITIONS.frame(conditions), data / "predictions/conditions.csv")
+    write_leakage(LeakageRecord(4, 3, 9, 0, 0, 0, 0, 0, ()), data / "catalog/leakage.json")
     write_json(data / "predictions/calibration.json", {"method": "none", "temperature": 1.0})
     origin = "demo" if synthetic else "folder"
     source = RawSource("demo", origin, "", "survey", "ab" * 32, 10, 8, "Apache-2.0", pinned=False, synthetic=synthetic)

@@ -258,8 +258,8 @@ def test_over_trainings_the_interval_holds_the_truth_as_often_as_it_should(
 
 def test_over_trainings_by_hand() -> None:
     # Five equal groups of 10 items; one recipe has 6 and 8 right in each, the other 7 and 9: means 0.7 and 0.8. Groups
-    # add nothing, so the standard error is that of the trainings: two sides of variance 0.02 / 2 each, with 2 degrees of
-    # freedom by Welch, of which t is 4.303: 0.1 +- 0.608.
+    # add nothing, so the standard error is that of the trainings: two sides of variance 0.02 / 2 each, with 2 degrees
+    # of freedom by Welch, of which t is 4.303: 0.1 +- 0.608.
     first, second = np.zeros((5, 2, 2, 2), dtype=np.int64), np.zeros((5, 2, 2, 2), dtype=np.int64)
     for counts, right in ((first, (6, 8)), (second, (7, 9))):
         counts[:, :, 0, 0], counts[:, :, 0, 1] = right, 10 - np.array(right)

@@ -21,16 +21,10 @@ SETTINGS = EvaluateParams(mistakes=2, resamples=100, seed=0, cost_false_deploy=3
 
 
 @pytest.fixture
-def drawn_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write_run(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def run(drawn_run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(evaluate, "PICTURES", {})  # drawing takes ten times as long as scoring
-    return drawn_run
 
 
 def edit(path: str, column: str, rows: Any, value: object) -> None:
@@ -40,9 +34,9 @@ def edit(path: str, column: str, rows: Any, value: object) -> None:
     table.write(df, Path(path))
 
 
-def score() -> dict[str, Any]:
+def score(*, figures: bool = False) -> dict[str, Any]:
     aggregate.main([])
-    evaluate.main([])
+    evaluate.main([] if figures else ["--no-figures"])  # drawing takes ten times as long as scoring
     content: dict[str, Any] = read_json(METRICS)
     return content
 
@@ -203,20 +197,29 @@ def test_plot_tables(run: Path) -> None:
     assert curve.loc[100, "deploy_recall"] == 0.0
 
 
-def test_every_picture_is_drawn(drawn_run: Path) -> None:
-    score()
+def test_without_figures_the_scores_are_the_same_and_the_pictures_stay_as_they_are(run: Path) -> None:
+    write_text(run / "plots/figures/alpha_curve.png", "of an earlier run")
+    metrics = score()
+    assert [path.name for path in (run / "plots/figures").iterdir()] == ["alpha_curve.png"]
+    assert (run / "plots/figures/alpha_curve.png").read_text() == "of an earlier run"
+    assert score(figures=True) == metrics
+    assert (run / "plots/figures/alpha_curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_picture_is_drawn(run: Path) -> None:
+    score(figures=True)
     names = ["alpha_curve", "baselines", "by_site", "conditions", "confusion_frames", "confusion_patches"]
     names += ["coral_cover", "mistakes", "reliability", "training"]
-    assert sorted(path.name for path in (drawn_run / "plots/figures").iterdir()) == [f"{name}.png" for name in names]
+    assert sorted(path.name for path in (run / "plots/figures").iterdir()) == [f"{name}.png" for name in names]
 
 
-def test_twice_gives_the_same_bytes(drawn_run: Path) -> None:
+def test_twice_gives_the_same_bytes(run: Path) -> None:
     def outputs() -> dict[str, bytes]:
-        score()
+        score(figures=True)
         found = [
-            *drawn_run.glob("metrics/*"),
-            *drawn_run.glob("plots/**/*.*"),
-            drawn_run / "data/predictions/frames.csv",
+            *run.glob("metrics/*"),
+            *run.glob("plots/**/*.*"),
+            run / "data/predictions/frames.csv",
         ]
         return {str(path): path.read_bytes() for path in sorted(found)}
 
@@ -225,9 +228,9 @@ def test_twice_gives_the_same_bytes(drawn_run: Path) -> None:
     assert outputs() == once
 
 
-def test_without_frame_labels_frame_scores_are_not_made_up(drawn_run: Path) -> None:
-    write_run(drawn_run, frame_labels=False, alpha="0.5")
-    metrics = score()
+def test_without_frame_labels_frame_scores_are_not_made_up(run: Path) -> None:
+    write_run(run, frame_labels=False, alpha="0.5")
+    metrics = score(figures=True)
     assert metrics["patch"]["accuracy"] == 80.0
     assert metrics["frame"] == {
         "alpha": 0.5,
@@ -243,15 +246,15 @@ def test_without_frame_labels_frame_scores_are_not_made_up(drawn_run: Path) -> N
         "reason": "no frame of the test split has a reference decision",
         "intervals": "n/a: 0 clusters; an interval needs at least 5",
     }
-    assert pd.read_csv(drawn_run / "plots/alpha_curve.csv")["macro_f1"].isna().all()
-    assert (drawn_run / "plots/figures/alpha_curve.png").exists()
+    assert pd.read_csv(run / "plots/alpha_curve.csv")["macro_f1"].isna().all()
+    assert (run / "plots/figures/alpha_curve.png").exists()
 
 
 def test_without_labelled_test_patches_there_is_no_headline(run: Path) -> None:
     edit("data/predictions/patches.csv", "gold", lambda df: df["split"] == "test", "")
     aggregate.main([])
     with pytest.raises(TableError, match="none of the 16 test patches has a reference class"):
-        evaluate.main([])
+        evaluate.main(["--no-figures"])
     assert not (run / "metrics").exists()
     assert not (run / "plots/figures").exists()
 
@@ -301,7 +304,7 @@ def test_tables_that_do_not_fit_are_refused(run: Path, path: str, column: str, v
     aggregate.main([])
     edit(path, column, stale_frame, value)
     with pytest.raises(TableError, match=message):
-        evaluate.main([])
+        evaluate.main(["--no-figures"])
 
 
 def test_a_frame_without_a_catalog_row_is_refused(run: Path) -> None:
@@ -309,7 +312,7 @@ def test_a_frame_without_a_catalog_row_is_refused(run: Path) -> None:
     path = run / "data/catalog/frames.csv"
     write_text(path, "\n".join(line for line in path.read_text().splitlines() if "Coil_0000" not in line) + "\n")
     with pytest.raises(TableError, match=r"1 predicted frames are not in .*Coil_0000"):
-        evaluate.main([])
+        evaluate.main(["--no-figures"])
 
 
 def test_metrics_hold_only_what_dvc_shows(run: Path) -> None:

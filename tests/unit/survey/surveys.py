@@ -17,6 +17,7 @@ LOG_HEADER = "filename_string,latitude,longitude,ping_depth,pressure_depth,time_
 def catalog_params(**changes: object) -> CatalogParams:
     values = {"annotator": "auto", "max_pixels": 1_000_000, "strict": False, "max_quarantined_pct": 90.0}
     values |= {"on_conflict": "error", "label_map": "label_map.yaml", "unmapped": "error", "weak_labels": False}
+    values |= {"machine_labels": "exclude"}
     return CatalogParams.model_validate(values | {"grid_rows": 4, "grid_cols": 7} | changes)
 
 

@@ -140,7 +140,7 @@ def test_two_sources_with_the_same_file_names(tmp_path: Path) -> None:
 def test_gold_is_the_annotator_named_or_the_only_one(tmp_path: Path) -> None:
     write_survey(tmp_path / "src")
     assert set(_build(tmp_path, annotator="B").annotations.query("gold == 1")["annotator"]) == {"B"}
-    with pytest.raises(TableError, match=r"'C' labelled nothing; annotators found: A, B"):
+    with pytest.raises(TableError, match=r"'C' has no labels; annotators found: A, B"):
         _build(tmp_path, annotator="C")
     with pytest.raises(TableError, match=r"auto needs a single annotator; found: A, B"):
         _build(tmp_path, annotator="auto")
@@ -155,7 +155,7 @@ def test_a_survey_without_labels(tmp_path: Path) -> None:
     catalog = _build(tmp_path, annotator="auto")
     assert (len(catalog.frames), len(catalog.annotations), len(catalog.frame_labels)) == (4, 0, 0)
     assert _texts(catalog)[1].count("\n") == 1
-    with pytest.raises(TableError, match="nobody, there are no labels"):
+    with pytest.raises(TableError, match="has no labels, and neither has any other annotator"):
         _build(tmp_path)
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from reseed.base.errors import TableError
-from reseed.survey.layouts.class_folders import read_class_folders, sequence_of, split_of_folder
+from reseed.survey.layouts.class_folders import read_class_folders, split_of_folder
 from tests.unit.survey.folders import put, read
 
 FRAME = "20230315_020635_000_0007"
@@ -47,20 +47,12 @@ def test_what_folders_say(path: str, expected: tuple[str, ...]) -> None:
 
 
 def test_folders_that_say_nothing_or_two_things() -> None:
-    with pytest.raises(
-        TableError, match=r"src: 2 images lie in no folder of a class.*Depoy \(2, did you mean Deploy\?\)"
-    ):
+    with pytest.raises(TableError, match=r"src: 2 images are in no class folder.*Depoy \(2, did you mean Deploy\?\)"):
         read_class_folders("src", ["Depoy/a_1.png", "Depoy/a_2.png", "Coral/a_3.png"])
     with pytest.raises(TableError, match="two classes or two splits"):
         read_class_folders("src", ["Coral/Deploy/a_1.png"])
     with pytest.raises(TableError, match="two classes or two splits"):
         read_class_folders("src", ["train/test/Deploy/a_1.png"])
-
-
-def test_the_day_in_reefscan_names_is_the_sequence() -> None:
-    assert sequence_of("src", "", FRAME) == "src/20230315"
-    assert sequence_of("src", "Site 3", FRAME) == "src/Site 3/20230315"
-    assert sequence_of("src", "Site 3", "IMG_0001") == "src/Site 3"
 
 
 def test_patches_become_their_frame_again(tmp_path: Path) -> None:
@@ -72,7 +64,7 @@ def test_patches_become_their_frame_again(tmp_path: Path) -> None:
     frame = f"train/Site 3/{FRAME}"
     assert list(reading.places) == [f"test/Site 3/{FRAME}1", frame]
     place = reading.places[frame]
-    assert (place.site, place.sequence, place.given_split) == ("Site 3", "src/Site 3/20230315", "train")
+    assert (place.site, place.sequence, place.given_split) == ("Site 3", "", "train")
     whole = reading.assembled[frame]
     assert (whole.width_px, whole.height_px) == (48, 24)
     assert [(piece.row, piece.col, piece.box) for piece in whole.pieces] == [
@@ -155,13 +147,13 @@ def test_frame_folders_give_decisions(tmp_path: Path) -> None:
     ]
     assert reading.labels.rectangles == ()
     place = reading.places[f"Site 3/Deploy/{FRAME}.jpg"]
-    assert (place.site, place.sequence) == ("Site 3", "src/Site 3/20230315")
+    assert (place.site, place.sequence) == ("Site 3", "")
 
 
 def test_a_coral_folder_needs_weak_labels(tmp_path: Path) -> None:
     put(tmp_path, "Deploy/a.jpg", 1)
     put(tmp_path, "coral/b.jpg", 2)
-    with pytest.raises(TableError, match=r"1 frames lie in a folder 'coral'.*catalog.weak_labels: true"):
+    with pytest.raises(TableError, match=r"1 frames are in a folder 'coral'.*catalog.weak_labels: true"):
         read(tmp_path, "frame-folders")
     reading = read(tmp_path, "frame-folders", weak_labels=True)
     assert [(r.path, r.x0, r.y0, r.x1, r.y1, r.label, r.kind) for r in reading.labels.rectangles] == [
@@ -177,7 +169,7 @@ def test_a_frame_in_both_decision_folders(tmp_path: Path, one: str, other: str) 
     put(tmp_path, f"Deploy/{one}", 1)
     put(tmp_path, f"No-Deploy/{other}", 1)  # the same bytes, or the same time in the name
     put(tmp_path, "Deploy/c.jpg", 3)
-    with pytest.raises(TableError, match=rf"1 frames lie in folders of different classes: Deploy/{one} / No-Deploy"):
+    with pytest.raises(TableError, match=rf"1 frames are in folders of different classes: Deploy/{one} / No-Deploy"):
         read(tmp_path, "frame-folders")
     reading = read(tmp_path, "frame-folders", on_conflict="drop")
     assert reading.ignored == {f"No-Deploy/{other}": "duplicate_frame"}

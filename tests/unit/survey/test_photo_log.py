@@ -21,8 +21,9 @@ def test_rows_by_file_name_whatever_the_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("written", ["/media/data/Seq01/a.jpg", r"D:\data\a.jpg", "a.jpg "])
-def test_only_the_file_name_counts(tmp_path: Path, written: str) -> None:
-    assert list(read_photo_log(_log(tmp_path, f"filename_string\n{written}\n"), "log").facts) == ["a.jpg"]
+def test_the_folder_that_the_recorder_had_does_not_count_beside_the_log(tmp_path: Path, written: str) -> None:
+    log = read_photo_log(_log(tmp_path, f"filename_string\n{written}\n"), "log")
+    assert log.find("tow_7/a.jpg", own=True, unique=lambda: False) is not None
 
 
 def test_repeated_rows_are_merged_and_counted(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ demo: {seed: 0, sites: 1, sequences_per_site: 1, frames_per_sequence: 1, width_p
   jpeg_quality: 90, deploy_frame_share: 0.5, frame_alpha: 0.5, annotation_px: 32, rectangle_error_a: 0.0,
   rectangle_error_b: 0.1, frame_error_a: 0.0, frame_error_b: 0.1}
 catalog: {annotator: A, max_pixels: 1000000, strict: false, max_quarantined_pct: 20.0, on_conflict: error,
-  label_map: label_map.yaml, unmapped: error, weak_labels: false, grid_rows: 4, grid_cols: 7}
+  label_map: label_map.yaml, unmapped: error, machine_labels: exclude, weak_labels: false, grid_rows: 4, grid_cols: 7}
 """
 
 

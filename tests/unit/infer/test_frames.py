@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from reseed.infer import sources
+from reseed.infer import frames
 from reseed.infer.frame_list import Frame
-from reseed.infer.sources import PATIENCE_S, POLL_S, ListSource, WatchedFolders
+from reseed.infer.frames import PATIENCE_S, POLL_S, ListSource, WatchedFolders
 from tests.unit.infer.boat import frame_image, frame_jpeg
 from tests.unit.survey.surveys import encoded
 
@@ -187,4 +187,4 @@ def test_a_folder_that_vanishes_and_comes_back(tmp_path: Path, clock: Clock) -> 
 
 
 def test_patience_is_longer_than_quiet() -> None:
-    assert sources._QUIET_S < PATIENCE_S
+    assert frames._QUIET_S < PATIENCE_S

@@ -1,5 +1,6 @@
 """Where the next frame comes from: a list that is known, or folders that are still being written."""
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from reseed.infer.frame_list import Frame, is_image_name, name_below, walk_folders
+from reseed.infer.frame_list import Frame, is_frame_name, name_below, walk_folders
 from reseed.sources.inventory import HEAD_BYTES, JPEG, sniff_format
 
 POLL_S: Final = 0.25
@@ -113,6 +114,7 @@ class WatchedFolders:
         self._pause_s = POLL_S
         self._passed: list[tuple[Frame, Frame]] = []
         self._over = False
+        self.closed: tuple[str, ...] = ()
         self._active_at = clock()
         self._looked_at = self._active_at - POLL_S
 
@@ -160,7 +162,7 @@ class WatchedFolders:
         passed, self._passed = self._passed, []
         return passed
 
-    def _age(self, path: Path) -> tuple[int, tuple[str, str]]:
+    def _age(self, path: Path) -> tuple[int, tuple[object, ...]]:
         return self._files[path].stat[1], self._files[path].frame.order
 
     def _quiet_s(self, file: _File) -> float:
@@ -176,26 +178,30 @@ class WatchedFolders:
     def _look(self) -> None:
         self._looked_at = self._clock()
         gone = set(self._arriving)
+        closed: dict[str, None] = {}
         for folder in self._folders:
-            for here, names in walk_folders(folder, self._out):
+            for here, names in walk_folders(folder, self._out, closed):
                 settled = self._settled.setdefault(here, set())
-                for name in names:
-                    if name not in settled:
-                        gone.discard(here / name)
-                        self._note(here / name, settled)
+                beside = frozenset(names)
+                for name in beside - settled:
+                    gone.discard(here / name)
+                    self._note(here / name, settled, is_frame=is_frame_name(name, beside))
+        self.closed = tuple(closed)
         for path in gone:  # a copy that was given up, or a temporary name
             self._arriving.remove(path)
             del self._files[path]
 
-    def _note(self, path: Path, settled: set[str]) -> None:
-        if not is_image_name(path.name) or (path in self._files and path not in self._arriving):
+    def _note(self, path: Path, settled: set[str], *, is_frame: bool) -> None:
+        if not is_frame or (path in self._files and path not in self._arriving):
             settled.add(path.name)
             return
         try:
             found = path.stat()
+            stat = found.st_size, found.st_mtime_ns
         except OSError:
-            return  # gone between the two calls
-        stat = found.st_size, found.st_mtime_ns
+            if not os.path.lexists(path):
+                return  # gone between the two calls
+            stat = 0, 0  # a link to nothing or to itself, perhaps mended later: waited for as an empty file is
         file = self._files.get(path)
         if file is None:
             frame = Frame(path, name_below(self._root, path))
@@ -214,9 +220,11 @@ class WatchedFolders:
 def _ends_as_jpeg(path: Path) -> bool:
     """Whether a file begins as a JPEG and ends with its end mark; some recorders pad it with NUL bytes."""
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as reader:
             head = reader.read(HEAD_BYTES)
             reader.seek(max(0, path.stat().st_size - _TAIL_BYTES))
-            return sniff_format(head) == JPEG and reader.read().rstrip(b"\0").endswith(_JPEG_END)
+            return sniff_format(head) == JPEG and reader.read(_TAIL_BYTES).rstrip(b"\0").endswith(_JPEG_END)
     except OSError:
         return False

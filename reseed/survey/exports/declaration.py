@@ -1,0 +1,106 @@
+"""What a YAML file of this folder says of a tool: its columns, how it gives a place, and how a label is confirmed."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from ruamel.yaml import YAML
+
+Format = Literal["csv", "coco", "label-studio", "cpce", "viame", "yolo"]
+# Words of a declaration for what a column holds. x, y: a point, or the corner or centre of a rectangle of width and
+# height; x0 to y1: corners; points: a polygon, a list of x and y; shape: which of these the points mean.
+WORDS: Final = (
+    *(
+        "image",
+        "label",
+        "annotator",
+        "x",
+        "y",
+        "x0",
+        "y0",
+        "x1",
+        "y1",
+        "width",
+        "height",
+        "rotation",
+        "shape",
+        "points",
+    ),
+    *("machine_label", "score", "latitude", "longitude", "source_label"),
+)
+
+
+class Declaration(BaseModel):
+    """One tool.
+
+    A column is given by the names it has had in versions of the tool, the first that a table has counts; `a + b` is two
+    columns that make one text. Names are compared without regard to case, blanks, dots, underscores and dashes.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    title: str = Field(description="name of the tool, for messages")
+    format: Format = Field(description="how its files are written")
+    files: list[str] = Field(description="patterns of the names that such files have, in lower case")
+    columns: dict[str, list[str]] = Field(description="our word for a column: its names in the export, best first")
+    needs: list[str] = Field(description="words of columns without which it is no such export")
+    signs: list[str] = Field(description="columns that no other tool writes: any of them tells the tool")
+    unit: Literal["px", "fraction", "percent"] = Field(description="of places: pixels, or shares of the frame")
+    whole: bool = Field(description="whether places are whole pixels that must lie inside the frame")
+    origin: Literal["corner", "centre"] = Field(description="what x and y are of a rectangle of width and height")
+    annotators: Literal["each", "shared"] = Field(
+        description="each: everybody labels on their own; shared: one label a place, whoever confirmed it last"
+    )
+    people_only: bool = Field(description="whether the tool holds labels of people only, so that no column need say so")
+    unlabelled: Literal["error", "drop"] = Field(description="rows without a label: an error, or left out and counted")
+    human_score: float | None = Field(description="score that a label by a person has; null: a score means a machine")
+    codes: Literal["own", "foreign"] = Field(
+        description="own: labels that read like a class are that class where the map lacks them; foreign: never guessed"
+    )
+    remark: str = Field(description="what a reader of such an export should know; may be empty")
+
+    def found(self, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return, by our word, the columns of a table that hold it; words that it lacks are left out."""
+        by_name: dict[str, str] = {}
+        for column in columns:
+            by_name.setdefault(folded(column), column)
+        return {word: held for word, names in self.columns.items() if (held := _first(names, by_name))}
+
+    def images(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns of a table that may name the image, best first: a row may fill one of them only."""
+        by_name = {folded(column): column for column in columns}
+        return [by_name[folded(name)] for name in self.columns.get("image", []) if folded(name) in by_name]
+
+    def lacking(self, columns: Sequence[str]) -> list[str]:
+        """Return the names of the needed columns that a table lacks, as the tool writes them."""
+        found = self.found(columns)
+        return [" or ".join(self.columns[word]) for word in self.needs if word not in found]
+
+    def signed(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns of a table that no other tool writes."""
+        by_name = {folded(column): column for column in columns}
+        return [by_name[folded(sign)] for sign in self.signs if folded(sign) in by_name]
+
+
+def folded(name: str) -> str:
+    """Return a column name without case, blanks, dots, underscores and dashes."""
+    return re.sub(r"[\s_\-.]+", "", name.casefold())
+
+
+@cache
+def declarations() -> Mapping[str, Declaration]:
+    """Return every tool by the name that its layout has, in the order of the names."""
+    folder = Path(__file__).parent
+    reader = YAML(typ="safe", pure=True)
+    return {path.stem: Declaration.model_validate(reader.load(path)) for path in sorted(folder.glob("*.yaml"))}
+
+
+def _first(names: Sequence[str], by_name: Mapping[str, str]) -> tuple[str, ...]:
+    for name in names:
+        parts = [folded(part) for part in name.split(" + ")]
+        if all(part in by_name for part in parts):
+            return tuple(by_name[part] for part in parts)
+    return ()

@@ -1,0 +1,124 @@
+"""The documentation is true: commands, options, parameters, files and targets that it names exist."""
+
+import argparse
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reseed.cli.main import COMMANDS
+from reseed.params.sections import SECTIONS
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/*.md", "data/README.md", "reseed/**/README.md")
+    for path in ROOT.glob(pattern)
+    if path.name not in {"MODEL_CARD.md", "report.md"}  # written by commands
+)
+TEXTS = [pytest.param(path.read_text(), id=path.relative_to(ROOT).as_posix()) for path in PAGES]
+# Options of dvc and of a benchmark that a page names without the program.
+OF_OTHERS = {"--temp", "--queue", "--full-size"}
+PLACES = ("reseed", "stages", "tests", "docs", "params", "benchmarks", ".ci", ".github")
+
+
+def options(command: str) -> set[str]:
+    """Every option that `python -m reseed COMMAND` takes."""
+    parser = argparse.ArgumentParser()
+    importlib.import_module(f"reseed.cli.{command.replace('-', '_')}").add_arguments(parser)
+    return set(parser._option_string_actions)
+
+
+def calls(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Each `python -m reseed COMMAND ...` with its options; a usage that goes on in the next line counts in full."""
+    joined = re.sub(r"\n +(?=\[--)", " ", text)
+    for command, rest in re.findall(r"python -m reseed ([a-z][\w-]*)([^`\n#]*)", joined):
+        yield command, re.findall(r"--[a-z][a-z-]*", rest)
+
+
+def prose(text: str) -> str:
+    """A page without its blocks of code."""
+    return re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def spans(text: str) -> list[str]:
+    """What stands between backticks on one line, outside blocks of code."""
+    return re.findall(r"`([^`\n]+)`", prose(text))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_command_exists_with_the_options_used(text: str) -> None:
+    for command, used in calls(text):
+        assert command in COMMANDS
+        assert set(used) <= options(command), f"python -m reseed {command}"
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_option_named_alone_exists(text: str) -> None:
+    known = OF_OTHERS.union(*map(options, COMMANDS))
+    for span in spans(text):
+        if span.startswith("--"):
+            assert re.match(r"--[a-z-]+", span)[0] in known, span  # type: ignore[index]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_parameter_exists(text: str) -> None:
+    named = [span for span in spans(text) if not span.endswith((".py", ".json", ".csv", ".md"))]
+    named += re.findall(r"-S (\S+?)=", text)
+    for name in named:
+        found = re.match(rf"({'|'.join(SECTIONS)})\.(\w+)", name)
+        if found:
+            assert found[2] in SECTIONS[found[1]].model_fields, name
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_module_and_target_exists(text: str) -> None:
+    for name in re.findall(r"python -m ((?:benchmarks|stages|tests)\.\w+)", text):
+        assert (ROOT / name.replace(".", "/")).with_suffix(".py").is_file(), name
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    # At the start of a code span or of a line of code: "and make" in a sentence is no target.
+    for name in re.findall(r"(?:`|^    )make ([a-z-]+)", text, re.MULTILINE):
+        assert name in targets, f"make {name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_link_and_file_exists(page: Path) -> None:
+    text = page.read_text()
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", prose(text)):
+        assert target.startswith("https://") or (page.parent / target).exists(), target
+    for name in re.findall(r"\bdocs/\w+\.md\b", text):
+        assert (ROOT / name).exists(), name
+    for span in spans(text):
+        if re.fullmatch(rf"(?:{'|'.join(map(re.escape, PLACES))})/[\w./-]*", span) and "results" not in span:
+            assert (ROOT / span).exists(), span
+
+
+def test_readme_names_every_command_or_the_page_that_does() -> None:
+    pages = "".join(path.read_text() for path in PAGES)
+    assert [name for name in COMMANDS if f"python -m reseed {name}" not in pages] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_argument_of_a_command_is_explained(command: str) -> None:
+    parser = argparse.ArgumentParser()
+    importlib.import_module(f"reseed.cli.{command.replace('-', '_')}").add_arguments(parser)
+    assert [action.dest for action in parser._actions if not action.help] == []
+
+
+def test_the_words_that_need_one_have_an_entry_in_the_glossary() -> None:
+    entries = re.findall(r"^\| \*\*(.+?)\*\* \|", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
+    needed = (
+        "frame, patch, site, sequence, group, gold, inherited label, alpha, macro F1, annotator, baseline, interval"
+    )
+    assert set(needed.split(", ")) | {"drift"} <= set(entries)
+    assert len(entries) == len(set(entries))
+
+
+def test_calls_are_found_by_hand() -> None:
+    text = (
+        "`python -m reseed audit HEAD --claim k=1`\npython -m reseed crossval --group site # --not-this\n    [--out F]"
+    )
+    assert list(calls(text)) == [("audit", ["--claim"]), ("crossval", ["--group"])]
+    assert list(calls("python -m reseed audit [REV]\n      [--crate DIR]")) == [("audit", ["--crate"])]
