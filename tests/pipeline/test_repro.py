@@ -41,12 +41,31 @@ def test_metrics_hold_the_documented_keys_as_plain_values(finished: Clone) -> No
     metrics = finished.json("metrics/metrics.json")
     assert {section: sorted(values) for section, values in metrics.items()} == {
         "patch": sorted(
-            ["macro_f1", "macro_f1_mean", "macro_f1_sd", "macro_f1_low", "macro_f1_high", "accuracy", "n"]
-            + ["no_deploy_f1", "coral_f1", "deploy_f1"]
+            [
+                "macro_f1",
+                "macro_f1_mean",
+                "macro_f1_sd",
+                "macro_f1_low",
+                "macro_f1_high",
+                "accuracy",
+                "n",
+                "no_deploy_f1",
+                "coral_f1",
+                "deploy_f1",
+            ]
         ),
         "frame": sorted(
-            ["alpha", "accuracy", "macro_f1", "macro_f1_mean", "macro_f1_sd", "n"]
-            + ["deploy_precision", "deploy_recall", "deploy_f1"]
+            [
+                "alpha",
+                "accuracy",
+                "macro_f1",
+                "macro_f1_mean",
+                "macro_f1_sd",
+                "n",
+                "deploy_precision",
+                "deploy_recall",
+                "deploy_f1",
+            ]
         ),
         "data": ["synthetic"],
     }

@@ -444,3 +444,15 @@ def test_a_notice_is_written_above_and_moves_nothing_else(name: str) -> None:
         assert edges[1][1] * (height + 0.32) == pytest.approx(edges[0][1] * height)
         assert edges[1][3] * (height + 0.32) == pytest.approx(edges[0][3] * height)
     assert png_bytes(marked(DRAW[name](True), [])) == png_bytes(DRAW[name](True))
+
+
+@pytest.mark.parametrize(
+    "weak", [{"frames": 4}, {"coral_support": 0}, {"deploy_support": 0, "frames": 40}, {"no_deploy_support": 0}]
+)
+def test_no_headline_comes_from_a_quarter_of_few_frames_or_without_a_class(weak: dict[str, int]) -> None:
+    table = conditions()
+    weakest = table["macro_f1"] == 31.0
+    table.loc[weakest, list(weak)] = list(weak.values())
+    assert "Weakest, at 60.0 %" in said(conditions_figure(table, 71.0, synthetic=False))
+    table[list(weak)] = list(weak.values())
+    assert "none can be called the weakest" in said(conditions_figure(table, 71.0, synthetic=False))
