@@ -49,7 +49,8 @@ def _packages(root: Path) -> list[str]:
 
 
 def _modules(folder: Path, root: Path) -> set[str]:
-    return {path.relative_to(root).as_posix() for path in folder.rglob("*.py")}
+    """Return the modules of a package; an `__init__` that only has a docstring is no code, see `closure`."""
+    return {path.relative_to(root).as_posix() for path in folder.rglob("*.py") if path.name != "__init__.py"}
 
 
 def params(stage: str, root: Path = ROOT) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from reseed.artifacts.raw import RawSource, read_raw
 from reseed.base.errors import ReseedError, SourceError, TableError
+from reseed.base.urls import require_no_secret
 from reseed.params.pull import PullParams, Source
 from reseed.params.sections import SECTIONS, require_valid
 from reseed.sources.folder import resolve_uri
@@ -93,6 +94,7 @@ def _state(source: Source, pulled: RawSource | None) -> str:
         return "rendered by the pipeline, synthetic"
     comparable = pulled if pulled is not None and (pulled.kind, pulled.uri) == (source.kind, source.uri) else None
     if source.kind == "url":
+        require_no_secret(source.uri)
         return _state_of_url(source, comparable)
     try:
         sha256 = delivered_sha256(source)
