@@ -1,6 +1,6 @@
 """How long a report takes: `python -m benchmarks.report_speed`, at the root of a checkout whose pipeline has run.
 
-Reports the workspace against the last commit, imports and the fast rungs of the audit included. Must stay within 15 s
+Reports the workspace against the last commit, imports and the fast checks of the audit included. Must stay within 15 s
 on two cores for the demo.
 """
 

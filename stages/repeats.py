@@ -1,4 +1,4 @@
-"""Stage repeats: how much of the score is luck of the training? The same recipe trained with other seeds."""
+"""Stage repeats: train the recipe again with further seeds, to show how much a score depends on the training."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Stage split: divide the frames into train, val and test, by groups that are never divided."""
+"""Stage split: divide the frames into train, val and test by groups, and look for seafloor that they share."""
 
 import sys
 from dataclasses import asdict

@@ -18,9 +18,10 @@ Reader = Callable[[str], bytes | None]
 
 
 def closure(module: str, read: Reader) -> list[str]:
-    """Return the project files that importing `module` loads, package `__init__` files included.
+    """Return the project files that importing `module` loads.
 
-    Imports inside functions count; names that are only known when the code runs cannot be seen.
+    Imports inside functions count; names that are only known when the code runs cannot be seen. An `__init__` that has
+    nothing but its docstring does not count: it loads nothing, and the package works without it.
 
     Args:
         module: Dotted name, such as `stages.train`.
@@ -36,9 +37,10 @@ def closure(module: str, read: Reader) -> list[str]:
     waiting = [module]
     while waiting:
         for path, content in _files(waiting.pop(), read):
-            if path not in found:
+            imports = _imports(path, content)
+            if path not in found and imports is not None:
                 found.add(path)
-                waiting.extend(_imports(path, content))
+                waiting.extend(imports)
     return sorted(found)
 
 
@@ -55,11 +57,16 @@ def _files(module: str, read: Reader) -> Iterator[tuple[str, bytes]]:
 
 
 @lru_cache(maxsize=4096)  # every stage loads many of the same files
-def _imports(path: str, content: bytes) -> tuple[str, ...]:
+def _imports(path: str, content: bytes) -> tuple[str, ...] | None:
+    """Return every name that a file may import, None for an `__init__` that has nothing but text."""
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ReseedError(f"{path}: not readable as Python: {error}") from error
+    if path.endswith("/__init__.py") and all(
+        isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant) for n in tree.body
+    ):
+        return None
     package = PurePosixPath(path).parent.parts
     found: list[str] = []
     for node in ast.walk(tree):

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from reseed.audit.checks import DIFFERS, FAIL, PASS, Check
+from reseed.audit.recompute import renders_again
 from reseed.audit.trusted import Code
 from reseed.base.errors import ReseedError
 from reseed.history.run import Run
@@ -41,7 +42,9 @@ def conclusions(run: Run, trusted: Code, checks: Mapping[str, Check]) -> list[st
             lines.append(f"Not proven, as check {name} was not done: {_PROVEN[name]}.")
     lines += [f"Not proven: {line}" for line in _open(run, checks)]
     if not _passed(checks, "rerun"):
-        lines.append("`--rerun` makes the network again, on the machine it was trained on; elsewhere `--retrain`.")
+        lines.append(
+            "`--rerun` makes all of it again, on the machine it was made on; elsewhere `--retrain` trains again."
+        )
     return lines
 
 
@@ -57,10 +60,13 @@ def _open(run: Run, checks: Mapping[str, Check]) -> Iterator[str]:
     try:
         sources, baselines = run.params["pull"]["sources"], run.params["baselines"]["image"]
         taken = [str(source["name"]) for source in sources if source["kind"] != "demo"]
+        rendered = renders_again(run.params)
     except (ReseedError, KeyError, TypeError):
         return
     if taken:
         yield f"that source {', '.join(taken)} holds these files: they were taken as stored, no uri was opened."
+    elif not rendered and not _passed(checks, "rerun"):
+        yield "that the source renders these raw files and labels: it is too large to be rendered again in passing."
     if baselines and not _passed(checks, "rerun"):
         yield "the answers of the image baseline, which is trained too: they are claims, not verified."
     yield "that nobody looked at the test frames and chose among several runs: no file can show that."

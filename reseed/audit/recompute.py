@@ -1,8 +1,8 @@
 """Checks recompute and re-derive: does the trusted code, on the stored inputs, give the stored outputs?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from reseed.audit.checks import Check, judged
 from reseed.audit.redo import Redone, redo
@@ -13,6 +13,8 @@ SCORING: Final = ("aggregate", "evaluate")
 # Two processes: what opens pictures, and what needs the network.
 DERIVING: Final = (("catalog", "split"), ("extract", "predict", "baselines"))
 _RENDERED: Final = "demo"
+# About 10 s on two cores.
+_MOST_RENDERED_PX: Final = 10_000_000
 
 
 def check_recompute(run: Run, trusted: Code, folder: Path) -> Check:
@@ -23,8 +25,7 @@ def check_recompute(run: Run, trusted: Code, folder: Path) -> Check:
 def check_derive(run: Run, trusted: Code, folder: Path) -> Check:
     """Redo tables, patches and labels from the raw data, the predictions from the stored model; render the demo."""
     lines = [list(line) for line in DERIVING]
-    kinds = {str(source["kind"]) for source in run.params["pull"]["sources"]}
-    if kinds == {_RENDERED}:
+    if renders_again(run.params):
         lines[0].append("pull")
     if run.params["train"]["weights"] == "none":
         lines[1].insert(0, "pretrained")
@@ -32,6 +33,15 @@ def check_derive(run: Run, trusted: Code, folder: Path) -> Check:
         lines[1].remove("baselines")
     stages = [stage for line in lines for stage in line]
     return _judge(redo(run, trusted, folder, lines), stages)
+
+
+def renders_again(params: Mapping[str, Any]) -> bool:
+    """Whether check re-derive renders the raw data again: where all are rendered, and quickly; a rerun always does."""
+    if any(source["kind"] != _RENDERED for source in params["pull"]["sources"]):
+        return False
+    demo = params["demo"]
+    n_frames = demo["sites"] * demo["sequences_per_site"] * demo["frames_per_sequence"]
+    return bool(n_frames * demo["width_px"] * demo["height_px"] <= _MOST_RENDERED_PX)
 
 
 def _judge(done: Sequence[Redone], stages: Sequence[str]) -> Check:

@@ -4,6 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+from scipy.special import stdtrit
+
+from reseed.artifacts.predictions import PATCH_PREDICTIONS, REPEAT_PREDICTIONS
+from reseed.artifacts.splits import TEST
 from reseed.audit.checks import NOT_CHECKED, Check, judged
 from reseed.audit.redo import (
     Foreign,
@@ -19,21 +24,15 @@ from reseed.audit.sandbox import require_sandbox
 from reseed.audit.trusted import Code, revision_code
 from reseed.base.documents import parse_json
 from reseed.history.run import METRICS, Run
+from reseed.score.confusion import macro_f1
+from reseed.score.evidence import item_confusion, labelled
+from reseed.score.registry import PATCH
 
-ORDER: Final = (
-    "pull",
-    "catalog",
-    "split",
-    "extract",
-    "pretrained",
-    "train",
-    "predict",
-    "baselines",
-    "aggregate",
-    "evaluate",
-)
 _RETRAINED: Final = ("train", "predict", "aggregate", "evaluate")
 _RENDERED: Final = "demo"
+_REPEATS: Final = "data/predictions/repeats.csv"
+# So many trainings tell how far two lie apart; fewer do not.
+_FEWEST_TRAININGS: Final = 3
 _MODEL: Final = "models/model.pt"
 # Percent points of patch macro F1 between two trainings of one recipe, where the run records no spread: about twice
 # what the demo moved between two processors (docs/pull_requests.md).
@@ -80,21 +79,41 @@ def check_retrain(run: Run, trusted: Code, folder: Path) -> Check:
     if made_digest(goal, _MODEL) == run.digests.get(_MODEL):
         return judged([], [], "trained again from the stored labels: the same network byte by byte")
     again: Any = parse_json((goal / METRICS).read_bytes(), METRICS)["patch"]["macro_f1"]
-    return compare_scores(float(run.metrics["patch"]["macro_f1"]), float(again))
+    return compare_scores(float(run.metrics["patch"]["macro_f1"]), float(again), recorded_scores(run))
 
 
-def compare_scores(claimed: float, again: float) -> Check:
-    """Judge a score by that of another training: nearer than two trainings of one recipe lie apart, or not.
+def recorded_scores(run: Run) -> list[float]:
+    """Return the patch macro F1, percent, of every further training that the run recorded; none of an older run."""
+    if _REPEATS not in run.outputs or int(run.params["train"].get("repeats", 1)) < 2:
+        return []
+    first = run.table("data/predictions/patches.csv", PATCH_PREDICTIONS)
+    known = labelled(first, TEST)[["patch_id", "gold"]]
+    every = run.table(_REPEATS, REPEAT_PREDICTIONS)[["repeat", "patch_id", "predicted"]].merge(known, on="patch_id")
+    return [100 * float(macro_f1(item_confusion(PATCH, answers))) for _, answers in every.groupby("repeat", sort=True)]
+
+
+def compare_scores(claimed: float, again: float, others: Sequence[float] = ()) -> Check:
+    """Judge a score by that of another training: is it nearer than two trainings of one recipe lie apart?
+
+    The spread is the 95 % half-width for the difference of two trainings, t(n-1) * sd * sqrt(2), from the further
+    trainings that the run recorded and the one done here, where there are at least three.
 
     Args:
         claimed: Patch macro F1, percent.
         again: That of the training done here.
+        others: Those of the further trainings that the run recorded; the claimed one is what is in doubt.
     """
+    scores = [again, *others]
+    if len(scores) >= _FEWEST_TRAININGS:
+        spread = float(stdtrit(len(scores) - 1, 0.975) * np.std(scores, ddof=1) * np.sqrt(2))
+        source = f"by {len(scores)} trainings, {len(others)} of them claims of the run"
+    else:
+        spread, source = _SPREAD_POINTS, "no spread is recorded with this run"
     line = (
         f"patch macro F1 {claimed:.2f} is claimed, trained again it is {again:.2f}: {claimed - again:+.2f} points; two "
-        f"trainings lie up to {_SPREAD_POINTS:g} apart (no spread is recorded with this run)"
+        f"trainings lie up to {spread:.2g} apart ({source})"
     )
-    return judged([line] if claimed - again > _SPREAD_POINTS else [], [], line)
+    return judged([line] if claimed - again > spread else [], [], line)
 
 
 def _again(run: Run, code: Code, place: Path, goal: Path, foreign: Foreign | None, whose: str) -> Check:
@@ -103,7 +122,7 @@ def _again(run: Run, code: Code, place: Path, goal: Path, foreign: Foreign | Non
         return refused
     goal.mkdir()
     write_inside(goal, "params.yaml", run.source("params.yaml"))
-    stages, stored, notes = list(ORDER), list[str](), list[str]()
+    stages, stored, notes = code.order(), list[str](), list[str]()
     if any(source["kind"] != _RENDERED for source in run.params["pull"]["sources"]):
         stages.remove("pull")
         stored += code.outputs("pull")

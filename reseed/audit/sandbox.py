@@ -179,13 +179,16 @@ def run_limited(command: Sequence[str], folder: Path, env: Mapping[str, str], li
             command,
             cwd=folder,
             env=dict(env),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,  # closed when this process ends, however that comes
             stdout=output,
             stderr=errors,
             start_new_session=True,
             preexec_fn=bounded if resource is not None else None,  # noqa: PLW1509  sets limits, no lock is taken
         )
-        stopped = _watch(process, folder, limits, (output.fileno(), errors.fileno()))
+        try:
+            stopped = _watch(process, folder, limits, (output.fileno(), errors.fileno()))
+        finally:
+            _kill(process)
         texts = []
         for file in (output, errors):
             file.seek(max(0, file.seek(0, os.SEEK_END) - _TOLD_BYTES))
@@ -205,14 +208,21 @@ def _watch(process: "subprocess.Popen[bytes]", folder: Path, limits: Limits, tol
             pause_s = max(_POLL_S, _POLL_SHARE * (time.monotonic() - looked))  # a folder may hold many files
             if stopped:
                 break
+    return stopped
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """End a process with all that it started, as when somebody presses Ctrl-C here."""
     if process.poll() is None:
         for child in _family(process.pid):
             with contextlib.suppress(psutil.Error):
                 child.kill()
+        process.wait()
+    if hasattr(os, "killpg"):  # what left the family but not the session
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    return stopped
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 def _broken(pid: int, folder: Path, limits: Limits, passed_s: float, told: Sequence[int]) -> str:

@@ -8,7 +8,6 @@ import json
 import os
 import sys
 import threading
-import time
 import traceback
 
 
@@ -19,7 +18,7 @@ def main(code: str, jobs: list[tuple[str, str, list[str]]]) -> None:
         code: Folder with `reseed/` and `stages/`; from nowhere else but the Python installation is imported.
         jobs: Stage, folder and options of each.
     """
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with_audit, daemon=True).start()
     sys.path.insert(0, code)
     sys.dont_write_bytecode = True
     report, sys.stdout = sys.stdout, sys.stderr
@@ -37,10 +36,10 @@ def main(code: str, jobs: list[tuple[str, str, list[str]]]) -> None:
         report.flush()
 
 
-def _end_with(parent: int) -> None:
-    """End when the audit was killed: nobody would read what comes."""
-    while os.getppid() == parent:
-        time.sleep(1)
+def _end_with_audit() -> None:
+    """End when the audit was killed, which closes standard input: nobody would read what comes."""
+    while os.read(0, 1):
+        pass
     os._exit(1)
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -26,6 +26,10 @@ _RELEASES: Final = tuple(
         r"(?<=/releases/download/)[^/?#]+",
         r"\b[vV]\d+(?:\.\d+)*\b",
     )
+)
+# What training wrote of itself.
+_TOLD: Final = frozenset(
+    {"models/train.json", "models/training.csv", "plots/training.csv", "data/predictions/repeats.csv"}
 )
 _TRAINING: Final = ("device", "threads", "seed", "versions", "sha256")
 
@@ -62,7 +66,7 @@ def data_statement(run: Run) -> dict[str, Any]:
         },
         "pretrained": pretrained,
         "training": training,
-        "claims": _claims(card, run.document("data/predictions/engine.json")),
+        "claims": _claims(card, run.document("data/predictions/engine.json"), run.outputs),
         "notes": _notes(sources, training),
     }
 
@@ -77,13 +81,14 @@ def _imported(card: Mapping[str, Any], pretrained: Mapping[str, Any]) -> list[di
     return found
 
 
-def _claims(card: Mapping[str, Any], engine: Mapping[str, Any]) -> list[str]:
-    """Return what the run says of the machines it ran on, which nobody can check."""
+def _claims(card: Mapping[str, Any], engine: Mapping[str, Any], outputs: Iterable[str]) -> list[str]:
+    """Return what the run says of its machines and of its training, which only a rerun can check."""
     versions = ", ".join(f"{name} {version}" for name, version in (card.get("versions") or {}).items())
     trained = f"trained on {card.get('device')}, {card.get('threads')} threads, seed {card.get('seed')}, {versions}"
     return [
         f"{trained} (models/model.json)",
         f"predicted by {' '.join(str(value) for value in engine.values())} (data/predictions/engine.json)",
+        f"how the training went ({', '.join(path for path in outputs if path in _TOLD)})",
     ]
 
 

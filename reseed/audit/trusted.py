@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import TopologicalSorter
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -41,6 +42,12 @@ class Code:
         """The stages of its dvc.yaml."""
         value = parse_yaml(self.files["dvc.yaml"], f"dvc.yaml of {self.name}")
         return dict(value["stages"])
+
+    def order(self) -> list[str]:
+        """Return every stage after those whose outputs it reads."""
+        maker = {path: stage for stage in self.pipeline for path in self.outputs(stage)}
+        reads = {stage: {maker[path] for path in self.inputs(stage) if path in maker} for stage in self.pipeline}
+        return list(TopologicalSorter(reads).static_order())
 
     def inputs(self, stage: str) -> list[str]:
         """Return the data that a stage reads: its `deps` that are no code."""

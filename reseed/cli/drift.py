@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from reseed.audit.checks import PASS, Check
-from reseed.audit.drift import Drift, Tolerance, metric_drift
+from reseed.audit.drift import Drift, Tolerance, contradictions, metric_drift, tolerance_of
 from reseed.audit.registry import CHECKS, Audit, run_checks
 from reseed.audit.trusted import trusted_code
 from reseed.audit.working import working_folder
@@ -18,9 +18,7 @@ from reseed.reports.page import aligned
 
 # What needs neither data nor a run: the recorded digests against the files of the commit.
 _CHECKS: Final = frozenset({"claim", "chain"})
-# About twice what the demo moved between two processors (docs/pull_requests.md).
-_PATCH_POINTS: Final = 5.0
-_FRAMES: Final = 3
+_DETAILS: Final = "metrics/details.json"
 _SHOWN: Final = 10
 
 
@@ -32,21 +30,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--patch-points",
         type=_points,
-        default=_PATCH_POINTS,
         metavar="POINTS",
-        help=f"percentage points that a patch score may differ by; default: {_PATCH_POINTS:g}",
+        help="percentage points that a patch score may differ by; default: as the recorded trainings, else 5",
     )
     parser.add_argument(
         "--frames",
         type=not_negative,
-        default=_FRAMES,
         metavar="N",
-        help=f"test frames that the number of right decisions may differ by; default: {_FRAMES}",
+        help="test frames that the number of right decisions may differ by; default: likewise, else 3",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check the digests of the commit, hold the scores of the workspace against its own; return 1 if one drifted."""
+    """Compare the commit with itself, then with the workspace; return 1 if it contradicts itself or a score drifted."""
     workspace = Path(METRICS)
     if not workspace.is_file():
         raise ReseedError(f"{METRICS}: no run here to hold against {args.revision}; `dvc repro` makes one")
@@ -57,11 +53,29 @@ def run(args: argparse.Namespace) -> int:
         checks = run_checks(Audit(committed, trusted_code(repository, None), folder, {}, left_out))
     here = _metrics(workspace)
     there = committed.metrics if committed.has(METRICS) else {}
-    drifts = metric_drift(there, here, Tolerance(args.patch_points, args.frames)) if there else []
+    details = committed.details if committed.has(_DETAILS) else {}
+    wrong = contradictions(there, details) if there else []
+    tolerance = _given(args, tolerance_of(there, details), there)
+    drifts = metric_drift(there, here, tolerance) if there else []
     checked = {name: checks[name] for name in CHECKS if name in _CHECKS}
     report = {"synthetic": any(_rendered(scores) for scores in (there, here))}
-    show(report, lambda _: _lines(committed.name, checked, drifts), as_json=False)
-    return int(any(check.status != PASS for check in checked.values()) or not all(each.within for each in drifts))
+    show(report, lambda _: _lines(committed.name, checked, wrong, drifts, tolerance), as_json=False)
+    sound = all(check.status == PASS for check in checked.values()) and not wrong
+    return int(not sound or not all(each.within for each in drifts))
+
+
+def _given(args: argparse.Namespace, measured: Tolerance, committed: dict[str, Any]) -> Tolerance:
+    """Return the tolerance that was asked for on the command line, in place of the measured one."""
+    frame = committed.get("frame")
+    n = frame.get("n") if isinstance(frame, dict) else None
+    points, frames = args.patch_points, args.frames
+    if points is None and frames is None:
+        return measured
+    return Tolerance(
+        measured.patch_points if points is None else points,
+        measured.frame_points if frames is None else 100 * frames / n if isinstance(n, int) and n > 0 else 0.0,
+        "as given on the command line; otherwise " + measured.said,
+    )
 
 
 def _metrics(path: Path) -> dict[str, Any]:
@@ -76,11 +90,14 @@ def _rendered(metrics: dict[str, Any]) -> bool:
     return isinstance(data, dict) and bool(data.get("synthetic"))
 
 
-def _lines(name: str, checks: dict[str, Check], drifts: list[Drift]) -> list[str]:
+def _lines(
+    name: str, checks: dict[str, Check], wrong: list[str], drifts: list[Drift], tolerance: Tolerance
+) -> list[str]:
     lines = [f"{name}: digests and parameters of its dvc.lock against its files"]
     for check, found in checks.items():
         lines.append(f"  {check:<5}  {found.status}  {found.reason}")
         lines += [f"         {line}" for line in found.findings[1:_SHOWN]]
+    lines += [f"{name} contradicts itself: {each}" for each in wrong[:_SHOWN]]
     if not drifts:
         return [*lines, f"{name} has no {METRICS}, so there are no scores to hold the run against"]
     rows = [
@@ -92,6 +109,7 @@ def _lines(name: str, checks: dict[str, Check], drifts: list[Drift]) -> list[str
         "",
         f"Scores of {name} against those of the run in the workspace (percent)",
         *aligned(("", "committed", "run here", "may differ by", ""), rows),
+        f"tolerance: {tolerance.said}",
     ]
 
 

@@ -4,8 +4,9 @@ import argparse
 import sys
 
 from reseed.base.errors import SourceError
+from reseed.base.urls import expand
 from reseed.sources.fetch import fetch
-from reseed.sources.folder import digest_folder, expand, explained, hash_file, resolve_uri
+from reseed.sources.folder import digest_folder, explained, hash_file, resolve_uri
 from reseed.sources.pull import DOWNLOADS
 
 

@@ -13,6 +13,8 @@ from reseed.engines.engine import CPU, OPENVINO, OPENVINO_BF16, UNBOUNDED
 from reseed.engines.facts import ModelFacts
 from reseed.engines.onnx_engine import INPUT, LOGITS, OnnxEngine, step_patches
 
+_CAP = "ONEDNN_MAX_CPU_ISA"
+
 
 @dataclass(frozen=True)
 class OpenvinoEngine:
@@ -54,6 +56,16 @@ class OpenvinoEngine:
                 "requirements.lock; or use engine onnx"
             ) from error
         facts = OnnxEngine.open(data, where, threads).facts  # also names a broken file
+        # Its own oneDNN reads this at the first compilation, and bfloat16 under the cap of torch's numerics crashes.
+        capped = os.environ.pop(_CAP, None)
+        try:
+            return cls._compile(openvino, data, facts, threads, name)
+        finally:
+            if capped is not None:
+                os.environ[_CAP] = capped
+
+    @classmethod
+    def _compile(cls, openvino: Any, data: bytes, facts: ModelFacts, threads: int, name: str) -> "OpenvinoEngine":
         core = openvino.Core()
         if name == OPENVINO_BF16 and "BF16" not in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
             raise ModelError("engine openvino-bf16: this processor has no bfloat16; use engine openvino or onnx")

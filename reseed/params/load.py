@@ -13,6 +13,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from reseed.base.errors import ParamsError
+from reseed.base.urls import shown
 
 S = TypeVar("S", bound="Section")
 
@@ -87,7 +88,7 @@ def _line(section: str, detail: ErrorDetails, model: type[Section]) -> str:
     message = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     if detail["type"] == "model_type":
         message = f"a mapping of {', '.join(innermost.model_fields)}"
-    return f"{key}: got {detail['input']!r}; allowed: {message}{meaning}"
+    return f"{key}: got {shown(repr(detail['input']))}; allowed: {message}{meaning}"
 
 
 def _place(detail: ErrorDetails, model: type[Section]) -> tuple[type[Section], FieldInfo | None]:

@@ -12,7 +12,8 @@ from tqdm import tqdm
 
 from reseed.base.errors import SourceError
 from reseed.base.files import new_file
-from reseed.sources.folder import expand, explained, hash_file
+from reseed.base.urls import expand, require_no_secret, shown, without_values
+from reseed.sources.folder import explained, hash_file
 from reseed.sources.remote import Stream, TransferError, open_remote, require_usable
 
 
@@ -81,17 +82,19 @@ def fetch(
         patience: How long to try.
 
     Raises:
-        SourceError: If the file cannot be had or written, or if its digest is another; names both digests.
+        SourceError: If the url may not be used, if the file cannot be had or written, or if its digest is another;
+            names both digests, and never what a variable holds.
     """
     part = folder / f"{hashlib.sha256(uri.encode()).hexdigest()[:16]}.part"
     try:
+        require_no_secret(uri)
         url = expand(uri)
         require_usable(url)
         with explained(folder, "write to"):
             folder.mkdir(parents=True, exist_ok=True)
         return _fetch(_Job(url, part, sha256), progress, patience)
     except SourceError as error:
-        raise SourceError(f"{uri}: {error}") from error
+        raise SourceError(without_values(f"{shown(uri)}: {error}", uri)) from error
 
 
 def _fetch(job: _Job, progress: str, patience: Patience) -> Download:

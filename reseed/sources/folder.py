@@ -16,8 +16,8 @@ from pathlib import Path, PurePosixPath
 
 from reseed.base.errors import SourceError
 from reseed.base.parallel import ordered_map
+from reseed.base.urls import expand
 
-_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _CHUNK_BYTES = 1 << 20
 _FICLONE = 0x40049409  # linux/fs.h: clone a whole file by sharing its blocks, copy on write
@@ -64,23 +64,6 @@ def resolve_uri(uri: str) -> Path:
     """
     expanded = Path(expand(uri)).expanduser()
     return Path(os.path.normpath(Path(os.environ.get("DVC_ROOT") or Path.cwd()) / expanded))
-
-
-def expand(uri: str) -> str:
-    """Return `uri` with the value of each `$VAR` and `${VAR}` in its place.
-
-    Raises:
-        SourceError: If a variable in it is not set.
-    """
-
-    def value(match: re.Match[str]) -> str:
-        name = match[1] or match[2]
-        found = os.environ.get(name)
-        if not found:
-            raise SourceError(f"source {uri!r}: environment variable {name} is not set; set it or write the path out")
-        return found
-
-    return _VARIABLE.sub(value, uri)
 
 
 def list_files(folder: Path) -> dict[str, Path]:

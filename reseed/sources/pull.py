@@ -8,26 +8,27 @@ from urllib.parse import unquote, urlsplit
 
 from reseed.artifacts.raw import RawSource
 from reseed.base.errors import SourceError
+from reseed.base.urls import VARIABLE, shown
 from reseed.params.pull import Source
 from reseed.sources.fetch import PATIENCE, Patience, fetch
 from reseed.sources.folder import (
     copy_file,
     copy_folder,
     digest_folder,
-    expand,
     explained,
     hash_file,
     list_files,
     require_apart,
     resolve_uri,
 )
-from reseed.sources.inventory import take_inventory
+from reseed.sources.inventory import BMP, HEAD_BYTES, JPEG, PNG, TIFF, sniff_format, take_inventory
 from reseed.sources.stored import require_storable
 from reseed.sources.unpack import is_archive, safe_path, unpack
 
 # Part files of downloads wait here between runs: not an output, and ignored by git and DVC.
 DOWNLOADS: Final = Path(".dvc/tmp/reseed")
 _PAGE_STARTS: Final = (b"<!doctype html", b"<html")
+_SUFFIXES: Final = {JPEG: ".jpg", PNG: ".png", BMP: ".bmp", TIFF: ".tif"}
 
 
 def bring(
@@ -160,17 +161,19 @@ def _bring_url(source: Source, target: Path, downloads: Path, patience: Patience
     with explained(done.path, "read"):
         archive = is_archive(done.path)
         with done.path.open("rb") as reader:
-            start = reader.read(64).lstrip().lower()
+            start = reader.read(64)
     if archive:
         unpack(done.path, target, f"unpack {source.name}")
         return done.sha256
-    if start.startswith(_PAGE_STARTS):
+    if start.lstrip().lower().startswith(_PAGE_STARTS):
         raise SourceError(
-            f"{source.uri}: a web page came, not a file; use the link that the page's download button leads to"
+            f"{shown(source.uri)}: a web page came, not a file; use the link that the page's download button leads to"
         )
-    name = safe_path(unquote(PurePosixPath(urlsplit(expand(source.uri)).path).name))
+    name = safe_path(unquote(PurePosixPath(urlsplit(source.uri).path).name))
+    if name is not None and VARIABLE.search(name):  # what a variable holds may be a secret
+        name = f"file{_SUFFIXES.get(sniff_format(start[:HEAD_BYTES]) or '', '')}"
     if name is None:
-        raise SourceError(f"{source.uri}: names no file; use the link to an archive or to a single file")
+        raise SourceError(f"{shown(source.uri)}: names no file; use the link to an archive or to a single file")
     with explained(target / name, "write"):
         target.mkdir(parents=True)
         copy_file(done.path, target / name)

@@ -3,14 +3,19 @@
 Messages do not name the url: with its variables expanded it may hold a token. `fetch` names it as the user wrote it.
 """
 
+import ipaddress
+import re
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, Final
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 import requests
 import urllib3
+from requests.adapters import HTTPAdapter
+from requests.utils import get_environ_proxies, select_proxy
 
 from reseed.base.errors import SourceError
 
@@ -19,6 +24,31 @@ _REDIRECTS: Final = 10
 # What a server may answer differently a moment later.
 _PASSING: Final = (408, 425, 429, 500, 502, 503, 504)
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+# What lies on another machine. fsspec has more, most of which read files of this one, or others through them.
+_SCHEMES: Final = (
+    *(
+        "https",
+        "s3",
+        "s3a",
+        "gs",
+        "gcs",
+        "az",
+        "abfs",
+        "abfss",
+        "adl",
+        "oss",
+        "hf",
+        "sftp",
+        "ssh",
+        "ftp",
+        "smb",
+        "hdfs",
+    ),
+    "http",
+)
+_UNPRINTABLE: Final = re.compile(r"[\x00-\x20\x7f\\]")
+_UNICAST: Final = ipaddress.ip_network("2000::/3")
+_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 
 
 @dataclass(frozen=True)
@@ -75,18 +105,105 @@ def require_usable(url: str) -> None:
     """Check a url before anything is asked of anybody.
 
     Raises:
-        SourceError: If it has no scheme or host, holds credentials, or is plain http to another machine.
+        SourceError: If it has no scheme or host, holds credentials, is plain http to another machine, or does not
+            lead to another machine at all.
     """
-    parts = urlsplit(url)
-    if not parts.scheme or (parts.scheme in ("http", "https") and not parts.hostname):
-        raise SourceError("that is no url; kind url takes one such as https://example.org/reef.zip")
-    if parts.password is not None:
-        # The url is recorded with every score; so would the password be.
-        raise SourceError("the url holds a password; put it into ~/.netrc instead, where it is looked up by host")
-    if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
-        raise SourceError(f"plain http ({parts.hostname}) can be changed on the way; use https")
+    parts = _split(url)
     if parts.scheme in ("file", "local"):
         raise SourceError("is on this machine; use kind folder or archive with its path")
+    if not parts.scheme or (parts.scheme in ("http", "https") and not parts.hostname):
+        raise SourceError("that is no url; kind url takes one such as https://example.org/reef.zip")
+    if parts.scheme not in _SCHEMES or (parts.scheme not in ("http", "https") and "::" in url):
+        raise SourceError(f"scheme {url.partition('//')[0][:40]} is not read; allowed: {', '.join(_SCHEMES[:-1])}")
+    if parts.password is not None or (parts.username is not None and parts.scheme in ("http", "https")):
+        raise SourceError(
+            "the url holds a user name or password; put it into ~/.netrc instead, where it is looked up by host"
+        )
+    if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+        raise SourceError(f"plain http ({parts.hostname}) can be changed on the way; use https")
+
+
+def _split(url: str) -> SplitResult:
+    if _UNPRINTABLE.search(url):
+        raise SourceError("the url holds a blank, a backslash or a control character, perhaps in a variable")
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise SourceError("that is no url: its host or port cannot be read") from error
+    return parts
+
+
+def _require_public(parts: SplitResult) -> None:
+    """Check that a server leads to a machine of the public network, as it could send anything else of this one's.
+
+    Raises:
+        SourceError: If it leads to plain http, this machine or a private network.
+        TransferError: If the name has no address.
+    """
+    host, url = parts.hostname or "", parts.geturl()
+    if parts.scheme != "https":
+        raise SourceError(f"the server redirects to {parts.scheme} ({host}); only https is followed")
+    proxied = select_proxy(url, get_environ_proxies(url)) is not None  # which then looks up the name
+    try:
+        flags = socket.AI_NUMERICHOST if proxied else 0
+        # An address with a zone (%eth0) is of a network of this machine; the library may not take it.
+        found = socket.getaddrinfo(host.partition("%")[0], parts.port or 443, type=socket.SOCK_STREAM, flags=flags)
+    except (OSError, UnicodeError) as error:
+        if proxied and not host.endswith((".local", ".localhost", ".internal")) and "." in host:
+            return
+        raise TransferError(f"the server redirects to {host}, which has no address") from error
+    for *_, address in found:
+        require_public_address(str(address[0]), host)
+
+
+def require_public_address(address: str, host: str) -> None:
+    """Check an address that a server led to.
+
+    Raises:
+        SourceError: If it is of this machine, a private network or no single machine.
+    """
+    if not _is_public(ipaddress.ip_address(address.partition("%")[0])):
+        raise SourceError(
+            f"the server redirects to {host}, an address of this machine or of its network; what lies there is only "
+            "read from a url that you name yourself"
+        )
+
+
+def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    if isinstance(address, ipaddress.IPv4Address):
+        return address.is_global and not address.is_multicast and not address.is_reserved
+    inner = address.ipv4_mapped or address.sixtofour
+    if address in _NAT64:
+        inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    if inner is not None:
+        return _is_public(inner)
+    return address in _UNICAST and address.is_global
+
+
+class _PublicConnection(urllib3.connection.HTTPSConnection):
+    """Looks at the address once more where it is connected to: a name may have another one a moment later."""
+
+    def _new_conn(self) -> socket.socket:
+        opened = super()._new_conn()
+        try:
+            require_public_address(str(opened.getpeername()[0]), self.host)
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
+
+class _PublicPool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _PublicConnection
+
+
+class _PublicAdapter(HTTPAdapter):
+    """Connects to machines of the public network only; a proxy, which the user named, may be anywhere."""
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = {"https": _PublicPool}
 
 
 @contextmanager
@@ -102,16 +219,22 @@ def _open_http(url: str, start: int, validator: str, answer_s: float) -> Iterato
             response = _follow(session, url, headers, answer_s)
         except requests.RequestException as error:
             raise _explained(error, answer_s) from error
+        except ValueError as error:  # the library looks at where a redirect leads, too
+            raise SourceError("the server redirects to what is no url: its host or port cannot be read") from error
         with response:
             yield _http_stream(response, start, answer_s)
 
 
 def _follow(session: requests.Session, url: str, headers: dict[str, str], answer_s: float) -> requests.Response:
-    """Follow redirects one by one, so that none leads to a url that would not be used as given."""
+    """Follow redirects one by one: what a person names is one thing, what a server names another."""
+    named = _origin(_split(url))
     for _ in range(_REDIRECTS):
         require_usable(url)
-        host = urlsplit(url).hostname
-        direct = {"no_proxy": host} if host in _LOOPBACK else None  # no proxy on the way to this very machine
+        parts = _split(url)
+        if _origin(parts) != named:
+            _require_public(parts)
+            session.mount("https://", _PublicAdapter())
+        direct = {"no_proxy": parts.hostname} if parts.hostname in _LOOPBACK else None  # this very machine
         response = session.get(
             url, headers=headers, timeout=answer_s, stream=True, allow_redirects=False, proxies=direct
         )
@@ -120,6 +243,10 @@ def _follow(session: requests.Session, url: str, headers: dict[str, str], answer
         url = urljoin(url, response.headers["location"])
         response.close()
     raise SourceError(f"more than {_REDIRECTS} redirects")
+
+
+def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
+    return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def _http_stream(response: requests.Response, start: int, answer_s: float) -> Stream:
@@ -189,7 +316,7 @@ def _open_fsspec(url: str, start: int, validator: str, answer_s: float) -> Itera
     except ImportError as error:
         raise SourceError(f"scheme {urlsplit(url).scheme} needs a package that is missing: {error}") from error
     except ValueError as error:
-        raise SourceError(f"{error}; https works without any further package") from error
+        raise SourceError(f"{' '.join(str(error).split())}; https works without any further package") from error
     try:
         facts: dict[str, Any] = system.info(path)
         found = next((str(facts[key]) for key in ("ETag", "etag", "LastModified", "mtime") if facts.get(key)), "")
@@ -202,7 +329,7 @@ def _open_fsspec(url: str, start: int, validator: str, answer_s: float) -> Itera
     except (SourceError, TransferError):
         raise
     except Exception as error:  # every package behind fsspec has its own kinds
-        raise TransferError(f"{type(error).__name__}: {error}") from error
+        raise TransferError(f"{type(error).__name__}: {' '.join(str(error).split())}") from error
 
 
 def _file_chunks(file: IO[bytes]) -> Iterator[bytes]:

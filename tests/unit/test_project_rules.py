@@ -115,7 +115,7 @@ def test_every_output_stands_in_the_dictionary() -> None:
 
 
 def test_package_init_files_hold_a_docstring_and_no_code() -> None:
-    """They are deps of every stage: code there would rerun everything, and DVC warns of each empty file."""
+    """No stage lists them; code there would run every stage again, and DVC warns of each empty file."""
     for path in ROOT.glob("reseed/**/__init__.py"):
         assert len(ast.parse(path.read_text()).body) == 1, path
         assert ast.get_docstring(ast.parse(path.read_text())), path

@@ -87,6 +87,9 @@ def _dependencies(run: Run, files: Mapping[str, RunFile], sources: list[dict[str
     if weights.get("sha256"):
         facts = {key: weights.get(key) for key in ("backbone", "weights", "file")}
         yield {"name": "pretrained weights", "digest": {"sha256": weights["sha256"]}, "annotations": facts}
+    if converted := run.mapping("models/model.json").get("converted"):
+        network = {"name": "imported network", "digest": {"sha256": converted["sha256"]}}
+        yield network | {"annotations": {"file": converted["file"]}}
     read = {str(dep["path"]) for stage in run.lock.values() for dep in stage.get("deps") or []}
     inside = {path for path in files if path in run.tracked and read & set(map(str, PurePosixPath(path).parents))}
     named = (read | inside | {"dvc.yaml", "params.yaml"}) & files.keys()

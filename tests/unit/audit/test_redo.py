@@ -2,10 +2,14 @@
 
 import json
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from reseed.audit import stage_process
 from reseed.audit.redo import Foreign, Job, compared, made_digest, run_stages, trusted_limits
 from reseed.audit.rerun import compare_scores
 from reseed.audit.sandbox import Limits
@@ -64,6 +68,24 @@ def test_each_stage_reports_how_it_ended(code: Code, tmp_path: Path) -> None:
         "leaving": "ended with 3",
     }
     assert (tmp_path / "place/made.txt").read_text() == "[]"
+
+
+def test_a_stage_ends_when_its_audit_is_killed(code: Code, tmp_path: Path) -> None:
+    (tmp_path / "code/stages/slow.py").write_text(
+        "import time\nfrom pathlib import Path\ndef main(argv):\n    Path('started').touch()\n    time.sleep(4)\n"
+        "    Path('late').touch()\n"
+    )
+    place = tmp_path / "place"
+    place.mkdir()
+    jobs = json.dumps([["slow", str(place), []]])
+    command = [sys.executable, "-I", stage_process.__file__, str(tmp_path / "code"), jobs]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    while not (place / "started").exists():
+        time.sleep(0.05)
+    assert process.stdin is not None
+    process.stdin.close()  # as the system does when whoever holds it dies
+    assert process.wait(3) == 1
+    assert not (place / "late").exists()
 
 
 def test_pictures_are_left_out_where_the_stage_can(code: Code, tmp_path: Path) -> None:
@@ -147,3 +169,21 @@ def test_every_output_of_either_side_is_compared(tmp_path: Path) -> None:
 def test_a_claim_may_lie_above_another_training_by_the_spread_of_two(claimed: float, again: float, status: str) -> None:
     assert compare_scores(claimed, again).status == status
     assert f"{claimed:.2f}" in compare_scores(claimed, again).reason
+
+
+def test_the_spread_of_recorded_trainings_is_taken_where_there_is_one() -> None:
+    # 80, 82, 84: sd 2; t(2) at 97.5 % is 4.3027; half-width for a difference 4.3027 * 2 * sqrt(2) = 12.17.
+    assert "lie up to 12 apart (by 3 trainings, 2 of them claims of the run)" in compare_scores(90, 80, [82, 84]).reason
+    assert compare_scores(92.1, 80, [82, 84]).status == "PASS"
+    assert compare_scores(92.2, 80, [82, 84]).status == "FAIL"
+    assert "lie up to 5 apart (no spread is recorded" in compare_scores(90, 80, [82]).reason
+
+
+def test_stages_run_after_those_whose_outputs_they_read() -> None:
+    stages = {
+        "evaluate": {"deps": ["b", "stages/evaluate.py"], "outs": ["c"]},
+        "train": {"deps": ["a"], "outs": [{"b": {"desc": "x"}}]},
+        "pull": {"outs": ["a"]},
+    }
+    code = Code("x", {"dvc.yaml": json.dumps({"stages": stages}).encode()})
+    assert code.order() == ["pull", "train", "evaluate"]

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError
-from reseed.engines import onnx_engine
+from reseed.base.probabilities import logits_in_batches
 from reseed.engines.engine import open_engine
 from reseed.engines.facts import RENDERED
 from reseed.engines.trial import classify_some, require_working
@@ -185,7 +185,7 @@ def test_the_network_that_the_others_are_made_from_is_taken(tmp_path: Path) -> N
     assert engine.facts.sha256 != FACTS["model_sha256"]
     images = np.zeros((5, EDGE, EDGE, 3), np.uint8)
     images[..., 1] = 255
-    assert engine.classify(images).argmax(axis=1).tolist() == [1] * 5
+    assert engine.logits(images).argmax(axis=1).tolist() == [1] * 5
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
@@ -209,7 +209,6 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_row_too_few_is_no_row_for_all() -> None:
-    # The step of the last patches is smaller: five patches in steps of four.
-    images = np.zeros((5, 256, 256, 3), np.uint8)
+    images = np.zeros((5, 32, 32, 3), np.uint8)
     with pytest.raises(ModelError, match=r"shape \(1, 3\) for 4 patches"):
-        onnx_engine.in_steps(images, lambda _: np.zeros((1, 3)))
+        logits_in_batches(lambda _: np.zeros((1, 3)), images, 4)

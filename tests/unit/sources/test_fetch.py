@@ -1,17 +1,22 @@
 """Downloads from a real server on loopback, each misbehaviour ending in success or in one clear line."""
 
 import hashlib
+import re
+import socket
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from reseed.base.errors import SourceError
 from reseed.sources import fetch as module
 from reseed.sources.fetch import Patience, fetch
-from reseed.sources.remote import require_usable
+from reseed.sources.remote import _PublicAdapter, _PublicConnection, require_public_address, require_usable
 from tests.unit.survey.server import Behaviour, serve
 
 CONTENT = bytes(range(256)) * 4000  # about a megabyte
@@ -252,44 +257,157 @@ def test_a_note_that_was_cut_short_counts_as_none(tmp_path: Path) -> None:
     assert ranges(behaviour) == ["", ""]
 
 
-def test_any_fsspec_scheme(tmp_path: Path) -> None:
+class Bucket(MemoryFileSystem):
+    """What lies in memory, by the scheme of a store that is far away."""
+
+    protocol = "s3"
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return str(MemoryFileSystem._strip_protocol(path.replace("s3://", "memory://")))
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setitem(sys.modules["fsspec.registry"]._registry, "s3", Bucket)
     memory = fsspec.filesystem("memory")
     memory.pipe("/reseed/reef.zip", CONTENT)
-    try:
-        assert fetch("memory://reseed/reef.zip", tmp_path, SHA256, patience=QUICK).sha256 == SHA256
-        with pytest.raises(SourceError, match=r"memory://reseed/gone\.zip"):
-            fetch("memory://reseed/gone.zip", tmp_path, None, patience=QUICK)
-    finally:
-        memory.rm("/reseed", recursive=True)
+    yield
+    memory.rm("/reseed", recursive=True)
 
 
-def test_an_fsspec_file_that_is_shorter_than_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = fsspec.filesystem("memory")
-    memory.pipe("/reseed/reef.zip", CONTENT)
-    real = type(memory).info
-    monkeypatch.setattr(type(memory), "info", lambda *a, **k: real(*a, **k) | {"size": len(CONTENT) + 5})
-    try:
-        with pytest.raises(SourceError, match=f"{len(CONTENT)} of {len(CONTENT) + 5} announced bytes came"):
-            fetch("memory://reseed/reef.zip", tmp_path, None, patience=QUICK)
-    finally:
-        monkeypatch.undo()
-        memory.rm("/reseed", recursive=True)
+@pytest.mark.usefixtures("bucket")
+def test_a_store_that_fsspec_reads(tmp_path: Path) -> None:
+    assert fetch("s3://reseed/reef.zip", tmp_path, SHA256, patience=QUICK).sha256 == SHA256
+    with pytest.raises(SourceError, match=r"s3://reseed/gone\.zip"):
+        fetch("s3://reseed/gone.zip", tmp_path, None, patience=QUICK)
 
 
-def test_an_fsspec_download_goes_on_too(tmp_path: Path) -> None:
-    memory = fsspec.filesystem("memory")
-    memory.pipe("/reseed/reef.zip", CONTENT)
-    part = tmp_path / f"{hashlib.sha256(b'memory://reseed/reef.zip').hexdigest()[:16]}.part"
+@pytest.mark.usefixtures("bucket")
+def test_a_file_of_a_store_that_is_shorter_than_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Bucket.info
+    monkeypatch.setattr(Bucket, "info", lambda *a, **k: real(*a, **k) | {"size": len(CONTENT) + 5})
+    with pytest.raises(SourceError, match=f"{len(CONTENT)} of {len(CONTENT) + 5} announced bytes came"):
+        fetch("s3://reseed/reef.zip", tmp_path, None, patience=QUICK)
+
+
+@pytest.mark.usefixtures("bucket")
+def test_a_download_from_a_store_goes_on_too(tmp_path: Path) -> None:
+    part = tmp_path / f"{hashlib.sha256(b's3://reseed/reef.zip').hexdigest()[:16]}.part"
     part.write_bytes(CONTENT[:1000])
-    try:
-        assert fetch("memory://reseed/reef.zip", tmp_path, SHA256, patience=QUICK).path.read_bytes() == CONTENT
-    finally:
-        memory.rm("/reseed", recursive=True)
+    assert fetch("s3://reseed/reef.zip", tmp_path, SHA256, patience=QUICK).path.read_bytes() == CONTENT
 
 
 def test_a_scheme_whose_package_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gcsfs", None)
     with pytest.raises(SourceError, match=r"scheme gs needs a package that is missing: .*gcsfs"):
         fetch("gs://bucket/reef.zip", tmp_path, None, patience=QUICK)
-    with pytest.raises(SourceError, match="nonsense"):
-        fetch("nonsense://bucket/reef.zip", tmp_path, None, patience=QUICK)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(
+            f"{scheme}::file:///etc/hostname"
+            for scheme in ("simplecache", "filecache", "blockcache", "zip", "dir", "tar")
+        ),
+        *("FILE:///etc/hostname", "local:///etc/hostname", "memory://x/a.zip", "data:text/plain;base64,QUJD"),
+        *("zip://a.jpg::file:///etc/a.zip", "simplecache::s3://b/a.zip", "s3://b/a.zip::file:///etc/hostname"),
+        *("reference://::file:///etc/x.json", "git:///home/me/repo", "github://main/x", "webhdfs://10.0.0.1/x"),
+        *(
+            "cached:///etc/hostname",
+            "generic:///etc/hostname",
+            "nonsense://bucket/reef.zip",
+            "https::file:///etc/hostname",
+        ),
+    ],
+)
+def test_nothing_is_read_but_from_another_machine(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHOLE", url)
+    for uri in (url, "$WHOLE"):
+        with pytest.raises(SourceError) as caught:
+            fetch(uri, tmp_path, None, patience=QUICK)
+        assert "\n" not in str(caught.value)
+        assert re.search("is not read; allowed: https|kind folder or archive|is no url", str(caught.value))
+    assert not list(tmp_path.iterdir())
+
+
+PRIVATE = [
+    *("127.0.0.1", "127.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "localhost", "0", "10.1.2.3"),
+    *("172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "224.0.0.1", "255.255.255.255", "198.18.0.1"),
+    *(
+        "[::1]",
+        "[::]",
+        "[fe80::1]",
+        "[fe80::1%25lo]",
+        "[fc00::1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[::127.0.0.1]",
+    ),
+    *("[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[ff02::1]", "[2001:db8::1]"),
+]
+
+
+@pytest.mark.parametrize("host", PRIVATE)
+@pytest.mark.parametrize("scheme", ["https", "http"])
+def test_no_server_leads_to_this_machine_or_its_network(tmp_path: Path, host: str, scheme: str) -> None:
+    behaviour = Behaviour(CONTENT, redirect=f"{scheme}://{host}:9/internal.zip")
+    with serve(behaviour) as url, pytest.raises(SourceError) as caught:
+        fetch(f"{url}/reef.zip", tmp_path, None, patience=QUICK)
+    words = "an address of this machine or of its network|only https is followed|plain http|is no url"
+    assert re.search(words, str(caught.value)), str(caught.value)
+    assert len(behaviour.requests) == 1  # and it was not tried again
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("https://example.org@127.0.0.1/x", "user name"),
+        ("https://me:pw@example.org/x", "user name"),
+        ("https://example.org\\@127.0.0.1/x", "backslash"),
+        ("//localhost:9/x", "only https|this machine"),
+        ("file:///etc/hostname", "kind folder"),
+        ("simplecache::file:///etc/hostname", "is not read"),
+        ("ftp://example.org/x", "only https"),
+        ("http://[bad/x", "is no url"),
+        ("https://example.org:99999/x", "is no url"),
+    ],
+)
+def test_what_else_a_server_names(tmp_path: Path, target: str, words: str) -> None:
+    behaviour = Behaviour(CONTENT, redirect=target)
+    with serve(behaviour) as url, pytest.raises(SourceError, match=words) as caught:
+        fetch(f"{url}/reef.zip", tmp_path, None, patience=QUICK)
+    assert "pw" not in str(caught.value)
+    assert len(behaviour.requests) == 1
+
+
+def test_a_name_that_leads_to_a_private_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = socket.getaddrinfo
+
+    def looked_up(host: str, *rest: Any, **more: Any) -> Any:
+        if host != "rebound.example":
+            return real(host, *rest, **more)
+        # One public address does not help: whichever is connected to counts.
+        return [*real("93.184.216.34", *rest, **more), *real("192.168.0.9", *rest, **more)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", looked_up)
+    with (
+        serve(Behaviour(CONTENT, redirect="https://rebound.example/x.zip")) as url,
+        pytest.raises(SourceError, match=r"redirects to rebound\.example, an address of this machine"),
+    ):
+        fetch(f"{url}/reef.zip", tmp_path, None, patience=QUICK)
+
+
+def test_the_address_counts_that_is_connected_to() -> None:
+    with serve(Behaviour(CONTENT)) as url:
+        connection = _PublicConnection("127.0.0.1", int(url.rpartition(":")[2]))
+        with pytest.raises(SourceError, match="an address of this machine"):
+            connection.connect()
+    pool = _PublicAdapter().poolmanager.connection_from_url("https://example.org/x")
+    assert pool.ConnectionCls is _PublicConnection
+
+
+@pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1", "64:ff9b::5db8:d822", "::ffff:8.8.8.8"])
+def test_public_addresses_are_followed_to(address: str) -> None:
+    require_public_address(address, "example.org")

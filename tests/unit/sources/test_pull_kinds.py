@@ -112,9 +112,37 @@ def test_a_url_of_an_archive(survey: Path, archive: Path) -> None:
 def test_a_url_of_a_single_file(survey: Path) -> None:
     image = next(survey.rglob("*.jpg"))
     with serve(Behaviour(image.read_bytes())) as url:
-        params(entry("url", f"{url}/portal/Reef%201.jpg?token=a/b"))
+        params(entry("url", f"{url}/portal/Reef%201.jpg?version=a/b"))
         pull.main([])
     assert Path("data/raw/reef/Reef 1.jpg").read_bytes() == image.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("path", "name"), [("/dl/$TOKEN", "file.jpg"), ("/$TOKEN.jpg", "file.jpg"), ("/$TOKEN/a.jpg", "a.jpg")]
+)
+def test_what_a_variable_holds_is_in_no_name_and_no_record(
+    survey: Path, monkeypatch: pytest.MonkeyPatch, path: str, name: str
+) -> None:
+    monkeypatch.setenv("TOKEN", "s3cr3t")
+    image = next(survey.rglob("*.jpg"))
+    with serve(Behaviour(image.read_bytes())) as url:
+        params(entry("url", f"{url}{path}"))
+        pull.main([])
+    assert [file.name for file in Path("data/raw/reef").iterdir()] == [name]
+    assert "s3cr3t" not in Path("data/raw.json").read_text()
+
+
+def test_a_secret_in_params_is_refused_before_anything_is_recorded(survey: Path) -> None:
+    for uri in ("https://me:s3cr3t@127.0.0.1:9/a.zip", "https://127.0.0.1:9/a.zip?sig=s3cr3t"):
+        params(entry("url", uri))
+        with pytest.raises(SourceError) as caught:
+            pull.main([])
+        assert "s3cr3t" not in str(caught.value)
+        params(entry("folder", uri))  # the kind does not fit: that message shows the entry
+        with pytest.raises(ParamsError) as refused:
+            pull.main([])
+        assert "s3cr3t" not in str(refused.value)
+    assert nothing_came()
 
 
 def test_a_login_page_is_not_taken_for_data(survey: Path) -> None:
@@ -356,7 +384,7 @@ def test_a_full_disk_leaves_nothing_and_the_source_untouched(
 DENIED = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from reseed.base.errors import SourceError
+from reseed.base.errors import ParamsError, SourceError
 from stages import pull
 if os.geteuid() == 0:
     os.setgroups([])
