@@ -69,10 +69,11 @@ def tolerance_of(metrics: Mapping[str, Any], details: Mapping[str, Any]) -> Tole
             max(frame, factor * float(spreads[FRAME] or 0.0)),
             f"the run-to-run spread of the {n} trainings that the commit records",
         )
+    frames = min(_FRAMES, max(1, int(n_frames) // 5)) if frame else 0  # three of seven would allow anything
     return Tolerance(
         _PATCH_POINTS,
-        _FRAMES * frame,
-        f"{_PATCH_POINTS:g} points and {_FRAMES} frames: the commit records one training, so its spread is not known",
+        frames * frame,
+        f"{_PATCH_POINTS:g} points and {frames} frames: the commit records one training, so its spread is not known",
     )
 
 

@@ -4,7 +4,7 @@ Nothing is dropped in silence: for each source, files found = kept + quarantined
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -17,7 +17,7 @@ from reseed.artifacts.raw import RawSource
 from reseed.base.errors import SourceError, TableError
 from reseed.params.catalog import CatalogParams
 from reseed.sources.inventory import SYSTEM_FILE, Inventory, take_inventory
-from reseed.survey.geotag import Geotag, merge
+from reseed.survey.geotag import CLOCK_RESET, EXIF_WITHOUT_ZONE, Geotag, merge
 from reseed.survey.identity import clock_resets, merged_sites, one_spelling, survey_days
 from reseed.survey.images import ImageFacts, Images, examine_images
 from reseed.survey.layouts.detect import LAYOUTS, Recognised, recognise
@@ -126,14 +126,21 @@ def join_parts(parts: Sequence[Part], params: CatalogParams) -> Catalog:
         quarantine=QUARANTINE.frame(quarantine),
         counts=_counts(parts, gold),
         remarks=(
-            *(
-                f"{part.source.name}: {remark}"
-                for part in parts
-                for remark in (*part.reading.remarks, *part.reading.labels.remarks)
-            ),
+            *(f"{part.source.name}: {remark}" for part in parts for remark in _remarks(part)),
             *merged_sites(sites),
         ),
     )
+
+
+def _remarks(part: Part) -> Iterator[str]:
+    yield from part.reading.remarks
+    yield from part.reading.labels.remarks
+    times = Counter(geotag.time_from for geotag in part.geotags.values())
+    if times[EXIF_WITHOUT_ZONE]:
+        yield f"the EXIF time of {times[EXIF_WITHOUT_ZONE]} frames names no time zone: it is read as UTC"
+    resets = sum(CLOCK_RESET in geotag.problems for geotag in part.geotags.values())
+    if resets:
+        yield f"the clock of {resets} frames was reset: their times are left out, and their names give the order"
 
 
 def read_part(
@@ -173,7 +180,7 @@ def _geotags(reading: Reading, facts: dict[str, ImageFacts]) -> dict[str, Geotag
     stems = {path: PurePosixPath(path).name if path in reading.assembled else _stem(path) for path in reading.places}
     geotags = {path: merge(facts[path].exif, place.log, stems[path]) for path, place in reading.places.items()}
     for path in clock_resets((path, geotag.captured_at) for path, geotag in geotags.items()):
-        problems = (*geotags[path].problems, "clock_reset")
+        problems = (*geotags[path].problems, CLOCK_RESET)
         geotags[path] = replace(geotags[path], captured_at="", time_from="none", problems=problems)
     return geotags
 

@@ -61,7 +61,9 @@ def test_the_papers_two_folders_from_pull_to_scores(finished: Clone, clone: Clon
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes((finished.root / SURVEY / frame).read_bytes())
     sources(clone, ("patches", tmp_path / "patches", "auto"), ("frames", tmp_path / "frames", "auto"))
-    clone.set_params(catalog__annotator="auto", aggregate__alpha=0.3, train__epochs=2, split__group_by="site")
+    clone.set_params(
+        catalog__annotator="auto", aggregate__alpha=0.3, train__epochs=2, train__repeats=1, split__group_by="site"
+    )
     out = clone.dvc("repro")
     assert "read as patch-folders" in out
     assert "read as frame-folders" in out
@@ -102,7 +104,9 @@ def test_points_without_frame_labels_are_scored_as_patches_only(finished: Clone,
     (tmp_path / "export/annotations.csv").write_text("\n".join(rows))
     (tmp_path / "export/label_map.yaml").write_text("Sand: No-Deploy\nPorit: Coral\nCCA: Deploy\n")
     sources(clone, ("export", tmp_path / "export", "auto"))
-    clone.set_params(catalog__annotator="A", aggregate__alpha=0.3, train__epochs=2, split__group_by="frame")
+    clone.set_params(
+        catalog__annotator="A", aggregate__alpha=0.3, train__epochs=2, train__repeats=1, split__group_by="frame"
+    )
     assert "gold annotator anna" in clone.dvc("repro")
     metrics = clone.json("metrics/metrics.json")
     assert metrics["patch"]["n"] > 20
@@ -122,7 +126,9 @@ def test_weak_labels_are_named_wherever_a_score_stands(finished: Clone, clone: C
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes((finished.root / SURVEY / frame).read_bytes())
     sources(clone, ("weak", tmp_path / "weak", "frame-folders"))
-    clone.set_params(catalog__annotator="auto", aggregate__alpha=0.3, train__epochs=2, split__group_by="frame")
+    clone.set_params(
+        catalog__annotator="auto", aggregate__alpha=0.3, train__epochs=2, train__repeats=1, split__group_by="frame"
+    )
     assert "catalog.weak_labels: true" in clone.dvc("repro", fails=True)
     clone.set_params(catalog__weak_labels=True)
     clone.dvc("repro")

@@ -107,8 +107,9 @@ def test_source_files_stay_as_they_are(cache: str | None, finished: Clone, tmp_p
     before = facts(source)
     clone.dvc("repro", "catalog")
     assert facts(source) == before
-    clone.dvc("repro", "--force", "catalog")
-    assert facts(source) == before
+    if cache is None:  # a second time, over outputs that are links into the cache
+        clone.dvc("repro", "--force", "catalog")
+        assert facts(source) == before
 
 
 def use_folder(clone: Clone, uri: str, **changes: object) -> None:
