@@ -28,7 +28,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_table_leads_with_patch_macro_f1(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     aggregate.main([])
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     assert call() == 0
     # Mean colour says Deploy, Coral, No-Deploy, No-Deploy of each frame. Deploy: tp 2, predicted 4, gold 4: F1 4/8;
     # Coral: tp 1, predicted 4, gold 5: 2/9; No-Deploy: tp 3, predicted 7, gold 6: 6/13. Mean 39.46 %.
@@ -59,7 +59,7 @@ def test_a_real_run_elsewhere_without_frame_labels(
 ) -> None:
     write_run(run, synthetic=False, frame_labels=False, alpha="0.5")
     aggregate.main([])
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     monkeypatch.chdir(run.parent)
     assert call(run.name) == 0
     text = capsys.readouterr().out
@@ -71,7 +71,7 @@ def test_a_real_run_elsewhere_without_frame_labels(
 def test_scores_of_weak_labels_say_so(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(run, synthetic=False, kind="weak")
     aggregate.main([])
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     call()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == lines[-1] == f"*** {WEAK_NOTICE} ***"
@@ -79,7 +79,7 @@ def test_scores_of_weak_labels_say_so(run: Path, capsys: pytest.CaptureFixture[s
     assert details["patch"]["test"]["labels"] == details["patch"]["val"]["labels"] == "weak"
     assert details["data"]["patch_labels"]["test"] == {"weak": 15}
     write_run(run, synthetic=False)
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     call()
     assert "WEAK" not in capsys.readouterr().out
     assert json.loads((run / "metrics/details.json").read_text())["patch"]["test"]["labels"] == "annotated"
@@ -95,14 +95,14 @@ def change(path: Path, column: str, old: str, new: str) -> None:
 
 def test_a_score_over_an_absent_class_says_so_beside_the_number(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     aggregate.main([])
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     call()
     assert "!" not in capsys.readouterr().out
     change(run / "data/predictions/patches.csv", "gold", "Coral", "No-Deploy")
     change(run / "data/patches/labels.csv", "label", "Coral", "No-Deploy")
     change(run / "data/catalog/frame_labels.csv", "label", "Deploy", "No-Deploy")
     aggregate.main([])
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     call()
     lines = capsys.readouterr().out.splitlines()
     patch = next(n for n, line in enumerate(lines) if line.startswith("Test patches"))
@@ -127,7 +127,7 @@ def test_it_starts_without_matplotlib() -> None:
 def test_scores_of_machine_labels_say_so(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(run, synthetic=False, kind="machine")
     aggregate.main([])
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     call()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == lines[-1] == f"*** {MACHINE_NOTICE} ***"
@@ -141,5 +141,5 @@ def test_one_frame_label_of_a_machine_marks_every_score(run: Path, capsys: pytes
     labels.loc[(labels["gold"] == "1").idxmax(), "kind"] = "machine"
     labels.to_csv(run / "data/catalog/frame_labels.csv", index=False, lineterminator="\n")
     aggregate.main([])
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     assert json.loads((run / "metrics/details.json").read_text())["patch"]["test"]["labels"] == "machine"

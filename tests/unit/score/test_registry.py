@@ -39,7 +39,7 @@ here = Path(sys.argv[1])
 os.chdir(here)
 write_run(here)
 aggregate.main([])
-evaluate.main(["--no-pictures"])
+evaluate.main(["--no-figures"])
 found = {name: Path(name).read_text() for name in ("metrics/metrics.json", "metrics/details.json",
     "metrics/by_site.csv", "metrics/by_condition.csv", "plots/alpha_curve.csv")}
 found["scores"] = said("scores")

@@ -36,7 +36,7 @@ def edit(path: str, column: str, rows: Any, value: object) -> None:
 
 def score(*, figures: bool = False) -> dict[str, Any]:
     aggregate.main([])
-    evaluate.main([] if figures else ["--no-pictures"])  # drawing takes ten times as long as scoring
+    evaluate.main([] if figures else ["--no-figures"])  # drawing takes ten times as long as scoring
     content: dict[str, Any] = read_json(METRICS)
     return content
 
@@ -208,7 +208,7 @@ def test_without_labelled_test_patches_there_is_no_headline(run: Path) -> None:
     edit("data/predictions/patches.csv", "gold", lambda df: df["split"] == "test", "")
     aggregate.main([])
     with pytest.raises(TableError, match="none of the 16 test patches has a reference class"):
-        evaluate.main(["--no-pictures"])
+        evaluate.main(["--no-figures"])
     assert not (run / "metrics").exists()
     assert not (run / "plots/figures").exists()
 
@@ -258,7 +258,7 @@ def test_tables_that_do_not_fit_are_refused(run: Path, path: str, column: str, v
     aggregate.main([])
     edit(path, column, stale_frame, value)
     with pytest.raises(TableError, match=message):
-        evaluate.main(["--no-pictures"])
+        evaluate.main(["--no-figures"])
 
 
 def test_a_frame_without_a_catalog_row_is_refused(run: Path) -> None:
@@ -266,7 +266,7 @@ def test_a_frame_without_a_catalog_row_is_refused(run: Path) -> None:
     path = run / "data/catalog/frames.csv"
     write_text(path, "\n".join(line for line in path.read_text().splitlines() if "Coil_0000" not in line) + "\n")
     with pytest.raises(TableError, match=r"1 predicted frames are not in .*Coil_0000"):
-        evaluate.main(["--no-pictures"])
+        evaluate.main(["--no-figures"])
 
 
 def test_metrics_hold_only_what_dvc_shows(run: Path) -> None:
