@@ -18,8 +18,6 @@ _EXACT: Final = (
     ("patch", "n"),
     ("frame", "n"),
     ("data", "synthetic"),
-    ("data", "frames_train"),
-    ("data", "frames_test"),
 )
 # Scores that other digits move; what is left of the frame scores follows from the same decisions.
 _ROUNDED: Final = 2e-4  # scores have 4 decimals, and those of classes as well

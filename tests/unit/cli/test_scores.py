@@ -34,9 +34,10 @@ def test_the_table_leads_with_patch_macro_f1(run: Path, capsys: pytest.CaptureFi
     # Coral: tp 1, predicted 4, gold 5: 2/9; No-Deploy: tp 3, predicted 7, gold 6: 6/13. Mean 39.46 %.
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == lines[-1] == f"*** {SYNTHETIC_NOTICE} ***"
-    assert lines[2:7] == [
+    assert lines[2:8] == [
         "Test patches: 15 labelled",
         "  macro F1            79.19 %   95 % interval n/a: 2 clusters; an interval needs at least 5",
+        "  over trainings     1 training: how much of it is luck is not known",
         "  best baseline       39.46 %   mean colour",
         "  annotator B         72.70 %   scored like the network, on 15 of these",
         "  accuracy            80.00 %",
@@ -44,7 +45,7 @@ def test_the_table_leads_with_patch_macro_f1(run: Path, capsys: pytest.CaptureFi
     assert "  best baseline       40.00 %   largest class" in lines
     assert any(line.startswith("Patch macro F1 79.2 % is 39.7 points above the best baseline") for line in lines)
     assert any(line.startswith("Frame macro F1 25.0 % does NOT beat the best baseline") for line in lines)
-    assert "Test frames: 3 labelled, alpha 0.49" in lines
+    assert "Test frames: 3 labelled, alpha 0.37" in lines
     assert "Data      demo (demo, sha256 abababababab): 2 train frames, 4 test" in lines
     assert "Pictures  plots/figures" in lines
     assert call("--json") == 0
@@ -107,8 +108,8 @@ def test_a_score_over_an_absent_class_says_so_beside_the_number(run: Path, capsy
     lines = capsys.readouterr().out.splitlines()
     patch = next(n for n, line in enumerate(lines) if line.startswith("Test patches"))
     frame = next(n for n, line in enumerate(lines) if line.startswith("Test frames"))
-    assert lines[patch + 2] == "  ! no patch is Coral by reference: counts 0 in the macro F1"
-    assert lines[frame + 2] == "  ! every frame is No-Deploy by reference: Deploy counts 0 in the macro F1"
+    assert lines[patch + 3] == "  ! no patch is Coral by reference: counts 0 in the macro F1"
+    assert lines[frame + 3] == "  ! every frame is No-Deploy by reference: Deploy counts 0 in the macro F1"
 
 
 def test_no_scores_yet(run: Path) -> None:
@@ -122,6 +123,16 @@ def test_it_starts_without_matplotlib() -> None:
     assert "matplotlib" not in Path(sys.modules["reseed.artifacts.raw"].__file__ or "").read_text().replace(
         "apart from matplotlib", ""
     )
+
+
+def test_the_spread_over_trainings_stands_below_the_score(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(run, repeats="DN")
+    aggregate.main([])
+    evaluate.main([])
+    call()
+    lines = capsys.readouterr().out.splitlines()
+    assert "  over trainings     37.4 ± 36.3 (3 trainings)" in lines
+    assert "  over trainings     30.0 ± 8.7 (3 trainings)" in lines
 
 
 def test_scores_of_machine_labels_say_so(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
