@@ -86,7 +86,7 @@ def test_nothing_appears_where_the_file_would_say_something_else(
 
 
 @pytest.mark.parametrize(
-    ("out", "message"), [("reef.pt", "got a name; needed: a file name ending in .onnx"), ("x.onnx", "a folder")]
+    ("out", "message"), [("reef.pt", "other ending; needed: a file name ending in .onnx"), ("x.onnx", "a folder")]
 )
 def test_a_name_that_is_no_onnx_file(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], out: str, message: str
