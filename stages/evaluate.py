@@ -7,7 +7,7 @@ from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.leakage import read_leakage
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
-from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
+from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS, REPEAT_DECISIONS, REPEAT_PREDICTIONS
 from reseed.artifacts.raw import read_raw
 from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.artifacts.training import TRAINING_CURVE
@@ -21,6 +21,7 @@ from reseed.score.details import describe, summarise
 from reseed.score.evidence import Context, Evidence, confident_mistakes, gather, patch_rows, with_kinds
 from reseed.score.percent import score_csv
 from reseed.score.plots import TABLES
+from reseed.score.registry import FRAME, PATCH
 from stages.runner import parse_arguments, run_stage
 
 DATA, PREDICTIONS, TRAINING = Path("data"), Path("data/predictions"), Path("models/training.csv")
@@ -50,20 +51,28 @@ def figures(evidence: Evidence) -> dict[str, bytes]:
 
 def read_evidence(settings: EvaluateParams) -> Evidence:
     """Read predictions and everything they are scored against."""
-    tables = (SPLITS_TABLE.read(DATA / "catalog/splits.csv"), CONDITIONS.read(PREDICTIONS / "conditions.csv"))
-    labels = (PATCH_LABELS.read(DATA / "patches/labels.csv"), FRAME_LABELS.read(DATA / "catalog/frame_labels.csv"))
-    answers, calibration = (
-        BASELINE_PREDICTIONS.read(PREDICTIONS / "baselines.csv"),
-        read_json(PREDICTIONS / "calibration.json"),
+    labels = PATCH_LABELS.read(DATA / "patches/labels.csv")
+    context = Context(
+        settings=settings,
+        splits=SPLITS_TABLE.read(DATA / "catalog/splits.csv"),
+        conditions=CONDITIONS.read(PREDICTIONS / "conditions.csv"),
+        baselines=BASELINE_PREDICTIONS.read(PREDICTIONS / "baselines.csv"),
+        patch_labels=labels,
+        frame_labels=FRAME_LABELS.read(DATA / "catalog/frame_labels.csv"),
+        calibration=read_json(PREDICTIONS / "calibration.json"),
+        repeats={
+            PATCH: REPEAT_PREDICTIONS.read(PREDICTIONS / "repeats.csv"),
+            FRAME: REPEAT_DECISIONS.read(PREDICTIONS / "repeat_frames.csv"),
+        },
+        leakage=read_leakage(DATA / "catalog/leakage.json"),
     )
-    leakage = read_leakage(DATA / "catalog/leakage.json")
-    context = Context(settings, *tables, answers, *labels, calibration, leakage)
-    catalog, sources = FRAMES.read(DATA / "catalog/frames.csv"), read_raw(DATA / "raw.json")
-    patches, frames = (
-        PATCH_PREDICTIONS.read(PREDICTIONS / "patches.csv"),
-        FRAME_PREDICTIONS.read(PREDICTIONS / "frames.csv"),
+    return gather(
+        patches=with_kinds(PATCH_PREDICTIONS.read(PREDICTIONS / "patches.csv"), labels),
+        frames=FRAME_PREDICTIONS.read(PREDICTIONS / "frames.csv"),
+        catalog=FRAMES.read(DATA / "catalog/frames.csv"),
+        sources=read_raw(DATA / "raw.json"),
+        context=context,
     )
-    return gather(with_kinds(patches, labels[0]), frames, catalog, sources, context)
 
 
 if __name__ == "__main__":

@@ -32,16 +32,25 @@ PARTS: Final = {"pretrained": ("train.backbone", "train.weights")}
 # What reads a section, and which one where it is always the same.
 _LOADERS: Final = {"load_section": "", "load_train_params": "train"}
 _WIDTH: Final = 120
+_DATA: Final = (".yaml", ".json", ".csv")
 
 
 def code_deps(stage: str, root: Path = ROOT) -> list[str]:
     """Return what a stage loads: a folder for `WHOLE` and where it loads all of a package, else files."""
-    files = set(
+    loaded_files = set(
         closure(f"stages.{stage}", lambda path: (root / path).read_bytes() if (root / path).is_file() else None)
     )
+    files = loaded_files | _data_files(loaded_files, root)
     loaded = (name for name in _packages(root) if _modules(root / name, root) <= files)
     folders = [*WHOLE, *WHOLE_FOR.get(stage, ()), *loaded]
     return sorted({next((name for name in folders if file.startswith(f"{name}/")), file) for file in files})
+
+
+def _data_files(files: set[str], root: Path) -> set[str]:
+    """Return the files beside the loaded modules that are no Python, such as declarations: the modules read them."""
+    folders = {str(Path(file).parent) for file in files if not file.endswith("/__init__.py")}
+    beside = (path for folder in folders for path in (root / folder).iterdir() if path.is_file())
+    return {path.relative_to(root).as_posix() for path in beside if path.suffix in _DATA}
 
 
 def _packages(root: Path) -> list[str]:

@@ -46,3 +46,15 @@ FRAME_PREDICTIONS = Table(
     ),
     key=("frame_id",),
 )
+
+REPEAT_DECISIONS = Table(
+    columns=(
+        Column("repeat", "int", "which training of the recipe, from 1; the first of all, 0, is frames.csv"),
+        Column("frame_id", "text", "frame, one of frames.csv"),
+        Column("deploy_count", "int", "patches that this training predicts to be Deploy"),
+        Column("coral_count", "int", "patches that it predicts to be Coral"),
+        Column("decision", "text", "Deploy or No-Deploy, by aggregate.rule"),
+        Column("alpha", "float", "threshold used: with aggregate.alpha auto the best for this training"),
+    ),
+    key=("repeat", "frame_id"),
+)

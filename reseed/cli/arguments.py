@@ -78,14 +78,15 @@ def parse_wanted(texts: Sequence[str], tables: Sequence[TextTable]) -> list[tupl
     return wanted
 
 
-def show(report: Mapping[str, Any], text: Callable[[Mapping[str, Any]], list[str]], *, as_json: bool) -> None:
-    """Print a report: `text` makes its lines, between notices if it is of rendered frames."""
+def show(report: Mapping[str, Any], text: Callable[[Mapping[str, Any]], list[str] | str], *, as_json: bool) -> None:
+    """Print a report: `text` makes its lines or its page, between notices if it is of rendered frames."""
     if as_json:
         sys.stdout.write(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
         return
     notice = f"*** {SYNTHETIC_NOTICE} ***"
-    lines = [notice, "", *text(report), "", notice] if report["synthetic"] else text(report)
-    sys.stdout.write("\n".join(lines) + "\n")
+    made = text(report)
+    page = made.rstrip("\n") if isinstance(made, str) else "\n".join(made)
+    sys.stdout.write(f"{notice}\n\n{page}\n\n{notice}\n" if report["synthetic"] else f"{page}\n")
 
 
 def _positive(text: str) -> int:

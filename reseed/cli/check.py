@@ -1,6 +1,7 @@
-"""`python -m reseed check`: is the parameter file sound, is what it names there, are the sources what was pulled?
+"""`python -m reseed check`: is the parameter file sound, is what it names there, can every stage run on the data?
 
-A pipeline does not see that a folder outside of it changed: this command looks.
+A pipeline does not see that a folder outside of it changed: this command looks. It reads the header of each picture and
+every table, and says everything that is wrong at once.
 """
 
 import argparse
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reseed.artifacts.raw import RawSource, read_raw
+from reseed.audit.ready import look_at_data, look_at_machine
 from reseed.base.errors import ReseedError, SourceError, TableError
 from reseed.base.urls import require_no_secret
 from reseed.params.pull import PullParams, Source
@@ -41,9 +43,51 @@ def run(arguments: argparse.Namespace) -> int:
         except SourceError as error:
             problems.append(str(error))
     problems += [*_files(values["train"]), *_label_map(values)]
+    named = {key: values["train"][key] not in ("none", "imagenet") for key in ("weights", "checkpoint")}
+    there = {
+        key: names and not any(text.startswith(f"train.{key}:") for text in problems) for key, names in named.items()
+    }
+    problems += look_at_machine(values, weights_file=there["weights"], checkpoint_file=there["checkpoint"])
+    problems += _look(values, pulled)
     if problems:
-        raise ReseedError("\n".join(problems))
+        listed = list(dict.fromkeys(problems))
+        count = f"{len(listed)} problems" if len(listed) > 1 else "1 problem"
+        raise ReseedError("\n".join([f"{arguments.params}: {count}", *(f"  {text}" for text in listed)]))
     return 0
+
+
+def _look(values: dict[str, Any], pulled: dict[str, RawSource]) -> list[str]:
+    """Look into the data that is at hand, print what is there, and return what is wrong with it."""
+    sources, elsewhere = [], []
+    for source in PullParams.model_validate(values["pull"]).sources:
+        root = _folder_of(source, pulled.get(source.name))
+        if root is None:
+            elsewhere.append(source.name)
+        else:
+            sources.append((_as_pulled(source), root))
+    if elsewhere:
+        sys.stdout.write(f"{', '.join(elsewhere)}: not looked into; run `dvc repro pull`, then check again\n")
+        return []
+    found = look_at_data(sources, values)
+    sys.stdout.writelines(f"{line}\n" for line in found.lines)
+    return found.problems
+
+
+def _folder_of(source: Source, pulled: RawSource | None) -> Path | None:
+    """Return the folder in which the files of a source lie now: its own, else where it was pulled to."""
+    if source.kind == "folder":
+        with contextlib.suppress(SourceError):
+            if (folder := resolve_uri(source.uri)).is_dir():
+                return folder
+    copy = RAW_RECORD.parent / "raw" / source.name
+    known = pulled is not None and (pulled.kind, pulled.uri) == (source.kind, source.uri)
+    return copy if known and copy.is_dir() else None
+
+
+def _as_pulled(source: Source) -> RawSource:
+    kept = source.model_dump(include={"name", "kind", "uri", "layout", "licence", "citation", "split"})
+    synthetic = source.kind == "demo"
+    return RawSource(**kept, sha256=source.sha256 or "", bytes=0, files=0, pinned=False, synthetic=synthetic)
 
 
 def _files(train: dict[str, Any]) -> Iterator[str]:

@@ -2,9 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from reseed.base.errors import ReseedError
 from reseed.cli.arguments import add_bootstrap, add_json, show
@@ -37,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     if args.md:
         sys.stdout.write(comparison_page(report, "markdown"))
     else:
-        show(report, _text, as_json=args.json)
+        show(report, lambda found: comparison_page(found, "terminal"), as_json=args.json)
     return 0
 
 
@@ -51,7 +49,3 @@ def _sides(args: argparse.Namespace) -> tuple[list[str], list[str]]:
         f"{len(given)} revisions, {len(a)} after --a and {len(b)} after --b: name two (`compare main HEAD`), or "
         "several of each side (`compare --a r1 r2 --b r3 r4`)"
     )
-
-
-def _text(report: Mapping[str, Any]) -> list[str]:
-    return comparison_page(report, "terminal").splitlines()

@@ -12,7 +12,7 @@ from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
-from reseed.base.errors import ReseedError, TableError
+from reseed.base.errors import ReseedError
 from reseed.base.files import read_json, write_bytes, write_json, write_text
 from reseed.cli.arguments import add_bootstrap, add_json, show
 from reseed.compare.crossval import (
@@ -21,9 +21,8 @@ from reseed.compare.crossval import (
     FoldResult,
     Packed,
     cross_validate,
-    held_out_row,
-    pooled,
-    spread,
+    crossval_report,
+    fold_row,
 )
 from reseed.figures.by_site import crossval_figure
 from reseed.figures.style import png_bytes
@@ -35,9 +34,9 @@ from reseed.params.predict import PredictParams
 from reseed.params.split import SplitParams
 from reseed.params.train import TrainParams, load_train_params
 from reseed.patches.splits import hold_out_each, label_weights
-from reseed.reports.page import aligned, interval_text, percent_text
+from reseed.reports.tables import crossval_page
 from reseed.score.percent import NOT_AVAILABLE, score_csv
-from reseed.score.registry import FRAME, PATCH
+from reseed.score.registry import PATCH
 
 _CATALOG, _PATCHES = Path("data/catalog"), Path("data/patches")
 _WEIGHTS: Final = Path("data/pretrained/weights.pt")
@@ -70,10 +69,11 @@ def run(args: argparse.Namespace) -> int:
     folds = hold_out_each(frames, label_weights(annotations, packed.frame_labels), args.group, split)
     sys.stderr.write(f"crossval: {len(folds)} trainings, one for each {args.group} held out\n")
     results = cross_validate(packed, folds, params, load_start(_WEIGHTS, params.train.backbone), _tell)
-    report = _report(args, results, synthetic=bool((frames["synthetic"] == 1).any()))
+    synthetic = bool((frames["synthetic"] == 1).any())
+    report = crossval_report(args.group, results, args.resamples, args.seed, synthetic=synthetic)
     table = pd.DataFrame(report["folds"])
     _write(out, report, table, results)
-    show(report, _text, as_json=args.json)
+    show(report, crossval_page, as_json=args.json)
     return 0
 
 
@@ -93,34 +93,9 @@ def _read() -> tuple[Packed, pd.DataFrame, pd.DataFrame]:
 
 
 def _tell(result: FoldResult) -> None:
-    row = _row(result)
+    row = fold_row(result)
     scored = f"macro F1 {row['patch_macro_f1']:.2f} %" if row["n_patches"] else "no labelled patch, so no score"
     sys.stderr.write(f"crossval: {result.group} held out: {scored}\n")
-
-
-def _row(result: FoldResult) -> dict[str, Any]:
-    return {
-        **held_out_row(
-            result.group, result.patches, result.frames, result.alpha, result.best_epoch, result.val_macro_f1
-        ),
-        "train_frames": result.train_frames,
-        "val_frames": result.val_frames,
-    }
-
-
-def _report(args: argparse.Namespace, results: Sequence[FoldResult], *, synthetic: bool) -> dict[str, Any]:
-    table = pd.DataFrame([_row(result) for result in results])
-    if not table["n_patches"].any():
-        raise TableError("no patch of any group has a reference class, so there is nothing to score")
-    return {
-        "group": args.group,
-        "synthetic": synthetic,
-        "units": "scores in percent; alpha 0-1",
-        PATCH: pooled(PATCH, [result.patches for result in results], args.resamples, args.seed),
-        FRAME: pooled(FRAME, [result.frames for result in results], args.resamples, args.seed),
-        "spread": {name: spread(table, name) for name in ("patch_macro_f1", "frame_accuracy")},
-        "folds": table.astype(object).where(table.notna(), NOT_AVAILABLE).to_dict("records"),
-    }
 
 
 def _write(folder: Path, report: Mapping[str, Any], table: pd.DataFrame, results: Sequence[FoldResult]) -> None:
@@ -135,33 +110,3 @@ def _write(folder: Path, report: Mapping[str, Any], table: pd.DataFrame, results
     )
     write_bytes(folder / "crossval.png", png_bytes(figure))
     sys.stderr.write(f"crossval: table, predictions and picture in {folder}\n")
-
-
-def _text(report: Mapping[str, Any]) -> list[str]:
-    shown = ("patch_macro_f1", "patch_accuracy", "patch_deploy_f1", "frame_accuracy")
-    rows = [
-        [fold["group"], f"{fold['n_patches']:,}", *(percent_text(fold[name]) for name in shown)]
-        for fold in sorted(report["folds"], key=lambda fold: _worst_first(fold["patch_macro_f1"]))
-    ]
-    patch, frame = report[PATCH], report[FRAME]
-    pooled_scores = [patch["macro_f1"], patch["accuracy"], patch["deploy_f1"], frame["accuracy"]]
-    within = [patch["intervals"][name] for name in ("macro_f1", "accuracy", "deploy_f1")]
-    within.append(frame["intervals"]["accuracy"])
-    rows.append(["all pooled", f"{patch['n']:,}", *map(percent_text, pooled_scores)])
-    rows.append(["  95 % interval", "", *map(interval_text, within)])
-    over = report["spread"]["patch_macro_f1"]
-    spread_text = "" if over["sd"] == NOT_AVAILABLE else f", sd {over['sd']:.2f}"
-    lowest = f"{over['lowest']:.2f} % ({over['lowest_group']})"
-    reason = within[0].get("reason")
-    return [
-        f"Held out in turn: {len(report['folds'])} {report['group']}s, each predicted by a network that never saw it",
-        "",
-        *aligned(("", "patches", "macro F1", "accuracy", "F1 Deploy", "frame accuracy"), rows),
-        "",
-        f"Patch macro F1 over {report['group']}s: mean {over['mean']:.2f} %{spread_text}, lowest {lowest}",
-        *([f"Intervals: n/a, {reason}"] if reason else []),
-    ]
-
-
-def _worst_first(value: float | str) -> float:
-    return 101.0 if isinstance(value, str) else value

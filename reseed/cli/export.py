@@ -14,7 +14,7 @@ from reseed.base.errors import ReseedError
 from reseed.base.files import write_bytes
 from reseed.engines.engine import ONNX_SUFFIX
 from reseed.engines.export import drawn_patches, export_network, require_parity
-from reseed.engines.facts import ModelFacts
+from reseed.engines.facts import FLIPS, ModelFacts
 from reseed.engines.torch_engine import load_folder
 from reseed.network.checkpoint import CARD_FILE, MODEL_FILE
 from reseed.patches.store import open_patches
@@ -36,6 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--alpha", metavar="A", help="threshold of the decision; default: the one in metrics/metrics.json beside FOLDER"
     )
+    parser.add_argument(
+        "--flips",
+        type=int,
+        choices=FLIPS,
+        help="1, 2 or 4 mirror images to average over; default: as the predictions beside FOLDER",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
         raise ReseedError(f"--model {args.model}: is a file; give the folder that holds {MODEL_FILE} and {CARD_FILE}")
     network, facts = load_folder(args.model)
     facts = _with_alpha(facts, args.alpha, args.model)
+    facts = facts if args.flips is None else replace(facts, flips=args.flips)
     data = export_network(network, facts)
     survey = _survey_patches(args.model, facts.input_size_px)
     images = np.concatenate([survey, drawn_patches(facts.input_size_px)])

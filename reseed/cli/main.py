@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "crossval": "leave-one-group-out cross-validation: train on all sites (or sequences) but one, test on that one",
     "drift": "check that a committed result fits its code and parameters, and that a new run gives nearly its scores",
     "export": "write a trained model as one ONNX file with all that infer needs, after comparing it with the network",
+    "export-labels": "write the predictions of a run as a CoralNet CSV and as COCO JSON, for annotation tools",
     "import-checkpoint": "convert a checkpoint from elsewhere into a model folder for infer and export",
     "infer": "classify every frame in a folder, including one still being written: decisions, a track and a map",
     "leakage": "find seafloor that train, val and test have in common: copies, close neighbours, overlapping views",

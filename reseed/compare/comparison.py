@@ -23,7 +23,7 @@ from reseed.score.paired import (
     set_differences,
 )
 from reseed.score.percent import NOT_AVAILABLE, percent
-from reseed.score.registry import SCORES, TASKS, Task
+from reseed.score.registry import FRAME, PATCH, SCORES, TASKS, Task
 
 # Results and their parameters, compared elsewhere.
 _NOT_CODE: Final = ("params.yaml", "dvc.lock", "metrics/", "plots/")
@@ -170,24 +170,38 @@ def compare(
     for name, side in (("first", first), ("second", second)):
         _require_one_test_set(name, side)
     a, b = ([run.answers for run in side] for side in (first, second))
+    all_a, all_b = ([answers for run in side for answers in run.trainings] for side in (first, second))
     differences = set_differences(a[0], b[0])
-    same = differences.none
-    tested = paired(a, b, resamples, seed) if same else dict.fromkeys(TASKS, None)
+    same: dict[Task, bool] = {PATCH: differences.none, FRAME: differences.same_frames}
+    tested = paired(all_a, all_b, [task for task in TASKS if same[task]], resamples, seed)
     return {
         "synthetic": any(run.synthetic for run in (*first, *second)),
         "a": [_named(run) for run in first],
         "b": [_named(run) for run in second],
-        "same_test_set": same,
+        "trainings": {"a": len(all_a), "b": len(all_b)},
+        "same_test_set": differences.none,
+        "same_frames": differences.same_frames,
         "test_set": _test_set(a[0]),
-        "test_set_differences": {} if same else _listed(differences),
+        "test_set_differences": {} if differences.none else _listed(differences),
+        "notes": _notes(first, second),
         "units": "scores in percent, differences (b minus a) in percent points",
-        "scores": [row for task in TASKS for row in _score_rows(task, a, b, tested[task], same=same)],
-        "mcnemar": _mcnemar(a, b, same=same),
-        "flips": [asdict(flip) for flip in flips(a, b)] if same else [],
+        "scores": [row for task in TASKS for row in _score_rows(task, all_a, all_b, tested[task], same=same[task])],
+        "mcnemar": _mcnemar(a, b, same=same[FRAME]),
+        "flips": [asdict(flip) for flip in flips(a, b)] if same[FRAME] else [],
         "params": changed_params([run.params for run in first], [run.params for run in second]),
         "data": changed_data(first[0], second[0]),
         "code": changed_code(repository, first[0].revision, second[0].revision),
     }
+
+
+def _notes(first: Sequence[Run], second: Sequence[Run]) -> list[str]:
+    """Return what a reader of the parameters could take wrongly: patch sizes that cut the same patches."""
+    sizes = sorted({str((run.params.get("extract") or {}).get("patch_size")) for run in (*first, *second)})
+    counts = [dict(zip(*run.answers.frames[["frame_id", "n_patches"]].to_numpy().T, strict=True)) for run in
+              (*first, *second)]  # fmt: skip
+    if len(sizes) == 1 or any(mine != counts[0] for mine in counts):
+        return []
+    return [f"extract.patch_size {' and '.join(sizes)} give one grid: the same patches are cut from every test frame"]
 
 
 def _require_one_test_set(name: str, side: Sequence[Run]) -> None:
@@ -284,7 +298,7 @@ def _tested(tested: Difference | None) -> dict[str, Any]:
 
 def _mcnemar(a: Sequence[Answers], b: Sequence[Answers], *, same: bool) -> Mapping[str, Any]:
     if not same:
-        return {"p": NOT_AVAILABLE, "reason": "the test sets differ"}
+        return {"p": NOT_AVAILABLE, "reason": "the test frames differ"}
     if len(a) > 1 or len(b) > 1:
         return {"p": NOT_AVAILABLE, "reason": "it compares two runs; here a side has several"}
     found = decisions_test(a[0], b[0])

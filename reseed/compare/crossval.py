@@ -13,7 +13,7 @@ from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.artifacts.table import Column
 from reseed.base.classes import CLASSES
-from reseed.base.errors import ReseedError
+from reseed.base.errors import ReseedError, TableError
 from reseed.engines.facts import facts_of_geometry
 from reseed.engines.predictions import predict_all, prediction_rows
 from reseed.network.model import State
@@ -29,7 +29,7 @@ from reseed.score.bootstrap import intervals
 from reseed.score.confusion import Counts
 from reseed.score.decisions import AUTO, decide_frames
 from reseed.score.evidence import item_confusion, labelled
-from reseed.score.percent import class_key, percent, percent_if, percent_or_nan
+from reseed.score.percent import NOT_AVAILABLE, class_key, percent, percent_if, percent_or_nan
 from reseed.score.registry import FRAME, PATCH, SCORES, Task, as_intervals
 
 HELD_OUT: Final = (
@@ -45,33 +45,6 @@ HELD_OUT: Final = (
     Column("train_frames", "int", "frames trained on"),
     Column("val_frames", "int", "frames that chose epoch and alpha"),
 )
-
-
-def held_out_row(
-    group: str, patches: Counts, frames: Counts, alpha: float | None, best_epoch: int, val_macro_f1: float
-) -> dict[str, Any]:
-    """Return the scores of one held-out group, columns HELD_OUT but the frame counts; no score of nothing.
-
-    Args:
-        group: Its name.
-        patches: (3, 3) confusion counts.
-        frames: (2, 2) confusion counts.
-        alpha: Threshold used.
-        best_epoch: Epoch that validation chose.
-        val_macro_f1: On validation, 0-1.
-    """
-    n_patches, n_frames = int(patches.sum()), int(frames.sum())
-    return {
-        "group": group,
-        "n_patches": n_patches,
-        **{f"patch_{name}": percent_or_nan(score(patches), n_patches) for name, score in SCORES[PATCH].items()},
-        **{f"{class_key(name)}_support": int(patches[index].sum()) for index, name in enumerate(CLASSES)},
-        "n_frames": n_frames,
-        **{f"frame_{name}": percent_or_nan(score(frames), n_frames) for name, score in SCORES[FRAME].items()},
-        "alpha": float("nan") if alpha is None else alpha,
-        "best_epoch": best_epoch,
-        "val_macro_f1": percent(val_macro_f1),
-    }
 
 
 def pooled(task: Task, counts: Sequence[Counts], resamples: int, seed: int) -> dict[str, Any]:
@@ -97,13 +70,13 @@ def spread(table: pd.DataFrame, column: str) -> dict[str, Any]:
     """Return mean, standard deviation (n - 1), lowest and highest over the groups that have the score."""
     known = table[table[column].notna()]
     if known.empty:
-        return {"groups": 0, "mean": "n/a", "sd": "n/a", "lowest": "n/a", "highest": "n/a"}
+        return {"groups": 0, **dict.fromkeys(("mean", "sd", "lowest", "highest"), NOT_AVAILABLE)}
     values = known[column].to_numpy(dtype=np.float64)
     worst, best = known.iloc[int(values.argmin())], known.iloc[int(values.argmax())]
     return {
         "groups": len(values),
         "mean": round(float(values.mean()), 4),
-        "sd": round(float(values.std(ddof=1)), 4) if len(values) > 1 else "n/a",
+        "sd": round(float(values.std(ddof=1)), 4) if len(values) > 1 else NOT_AVAILABLE,
         "lowest": round(float(worst[column]), 4),
         "lowest_group": str(worst["group"]),
         "highest": round(float(best[column]), 4),
@@ -166,6 +139,46 @@ class FoldResult:
     val_frames: int
     predictions: pd.DataFrame
     decisions: pd.DataFrame
+
+
+def fold_row(result: FoldResult) -> dict[str, Any]:
+    """Return the scores of one held-out group, columns HELD_OUT; no score of nothing."""
+    n_patches, n_frames = int(result.patches.sum()), int(result.frames.sum())
+    return {
+        "group": result.group,
+        "n_patches": n_patches,
+        **{f"patch_{key}": percent_or_nan(entry(result.patches), n_patches) for key, entry in SCORES[PATCH].items()},
+        **{f"{class_key(name)}_support": int(result.patches[index].sum()) for index, name in enumerate(CLASSES)},
+        "n_frames": n_frames,
+        **{f"frame_{key}": percent_or_nan(entry(result.frames), n_frames) for key, entry in SCORES[FRAME].items()},
+        "alpha": float("nan") if result.alpha is None else result.alpha,
+        "best_epoch": result.best_epoch,
+        "val_macro_f1": percent(result.val_macro_f1),
+        "train_frames": result.train_frames,
+        "val_frames": result.val_frames,
+    }
+
+
+def crossval_report(
+    group_by: str, results: Sequence[FoldResult], resamples: int, seed: int, *, synthetic: bool
+) -> dict[str, Any]:
+    """Return scores over all groups, their spread over groups, and those of each fold, ready for JSON.
+
+    Raises:
+        TableError: If no patch of any group has a reference class.
+    """
+    table = pd.DataFrame([fold_row(result) for result in results])
+    if not table["n_patches"].any():
+        raise TableError("no patch of any group has a reference class, so there is nothing to score")
+    return {
+        "group": group_by,
+        "synthetic": synthetic,
+        "units": "scores in percent; alpha 0-1",
+        PATCH: pooled(PATCH, [result.patches for result in results], resamples, seed),
+        FRAME: pooled(FRAME, [result.frames for result in results], resamples, seed),
+        "spread": {name: spread(table, name) for name in ("patch_macro_f1", "frame_accuracy")},
+        "folds": table.astype(object).where(table.notna(), NOT_AVAILABLE).to_dict("records"),
+    }
 
 
 def cross_validate(

@@ -87,7 +87,11 @@ def pull_request(
             "head": _test_set(new),
             "differences": {} if found is None else _counted(found["test_set_differences"]),
         },
+        "trainings": None if found is None else {"base": found["trainings"]["a"], "head": found["trainings"]["b"]},
+        "same_frames": same if found is None else found["same_frames"],
+        "notes": [] if found is None else found["notes"],
         "scores": _scores(old, new, found, same=bool(same)),
+        "verdicts": {side: _evidence(record) for side, record in (("base", old), ("head", new))},
         "macro_f1": {
             side: None
             if record is None
@@ -108,6 +112,19 @@ def pull_request(
         "checks": [{"check": name, **asdict(check)} for name, check in checks.items()],
         "base_checks": [{"check": name, **asdict(check)} for name, check in (base_checks or {}).items()],
     }
+
+
+def _evidence(record: Run | None) -> dict[str, Any]:
+    """Return what the record holds beside the score: whether baselines are beaten, and what other annotators reach."""
+    if record is None:
+        return {"baselines": [], "people": []}
+    baselines, ceiling = record.details.get("baselines") or {}, record.details.get("human_ceiling")
+    people = [
+        {"task": task, "annotator": entry["annotator"], "n": entry["n"], "macro_f1": entry["human"]["macro_f1"]}
+        for task in TASKS
+        for entry in (ceiling.get(task, []) if isinstance(ceiling, dict) else [])
+    ]
+    return {"baselines": list((baselines.get("verdict") or {}).values()), "people": people}
 
 
 def _compared(
@@ -144,6 +161,7 @@ def _scores(old: Run | None, new: Run, found: Mapping[str, Any] | None, *, same:
         return [
             {key: value for key, value in row.items() if key not in {"a", "b"}}
             | {"base": row["a"]["mean"], "head": row["b"]["mean"]}
+            | {"base_sd": row["a"].get("sd", NOT_AVAILABLE), "head_sd": row["b"].get("sd", NOT_AVAILABLE)}
             for row in found["scores"]
         ]
     rows = []
@@ -151,7 +169,8 @@ def _scores(old: Run | None, new: Run, found: Mapping[str, Any] | None, *, same:
         for name in SCORES[task]:
             a = None if old is None else old.metrics[task].get(name, NOT_AVAILABLE)
             b = new.metrics[task][name]
-            rows.append({"score": f"{task}.{name}", "base": a, "head": b, "difference": _difference(a, b, same=same)})
+            row = {"score": f"{task}.{name}", "base": a, "head": b, "difference": _difference(a, b, same=same)}
+            rows.append(row | {"base_sd": NOT_AVAILABLE, "head_sd": NOT_AVAILABLE})
     return rows
 
 

@@ -38,6 +38,7 @@ def alpha_figure(
     macro_f1: float,
     interval: Interval,
     cheapest: float | None,
+    resampled: Interval,
     *,
     synthetic: bool,
 ) -> Figure:
@@ -49,11 +50,13 @@ def alpha_figure(
         alpha: The threshold used, 0-1; it need not be one of the thresholds of the curve.
         macro_f1: Frame macro F1 of the test frames at it, a fraction.
         interval: 95 % interval of that.
+        resampled: Range of the alphas that resampled validation groups choose.
         cheapest: Threshold of least expected cost on validation; None if it is not known.
         synthetic: Whether the data is synthetic.
     """
-    words = _words(test, validation, alpha, macro_f1, interval)
-    sheet = Sheet(_WIDTH_IN, _PLOT_IN + 0.95, *words, synthetic=synthetic)
+    title, text = _words(test, validation, alpha, macro_f1, interval)
+    text += _ground(validation, resampled)
+    sheet = Sheet(_WIDTH_IN, _PLOT_IN + 0.95, title, text, synthetic=synthetic)
     width = (_WIDTH_IN - _LEFT_IN - _BETWEEN_IN - _RIGHT_IN) / 2
     panels = (("Validation: alpha may be chosen here", validation), ("Test: scored once", test))
     for number, (heading, curve) in enumerate(panels):
@@ -64,6 +67,7 @@ def alpha_figure(
         if number == 0:
             ax.set_ylabel("Score on frames (%)")
             _mark_cheapest(ax, cheapest)
+            _mark_plateau(ax, validation, resampled)
         else:
             ax.tick_params(labelleft=False)
             whiskers(ax, alpha, interval, horizontal=False)
@@ -112,18 +116,30 @@ def _words(
     return title, f"{counts} No interval: {interval.reason}."
 
 
+def _ground(validation: AlphaCurve, resampled: Interval) -> str:
+    """Return how much the choice of alpha depends on these validation frames."""
+    if validation.n == 0:
+        return ""
+    best = validation.best()
+    text = f" Shaded: alphas {float(best.low):.2f} to {float(best.high):.2f} are equally good on validation; auto takes"
+    text += " the middle."
+    if resampled.available:
+        text += f" Line below: 95 % of resampled validation groups choose {resampled.low:.2f} to {resampled.high:.2f}."
+    return text
+
+
 def _verdict(test: AlphaCurve, validation: AlphaCurve, alpha: float, macro_f1: float) -> str:
     """Return how good the choice of alpha was; one that validation did not make is not praised for its luck."""
     if validation.n == 0:
         return "with an alpha set by hand"
-    picked = float(validation.best()[0])
+    picked = float(validation.best().alpha)
     if not np.isclose(picked, alpha):
         return f"with an alpha set by hand: validation picks {picked:.2f}"
-    best_at, best = test.best()
-    gap = 100 * (best - macro_f1)
+    best = test.best()
+    gap = 100 * (best.score - macro_f1)
     if gap < 0.05:
         return "the best of any alpha"
-    return f"{gap:.1f}\u00a0points below the best alpha in hindsight ({float(best_at):.2f})"
+    return f"{gap:.1f}\u00a0points below the best alpha in hindsight ({float(best.alpha):.2f})"
 
 
 # Drawn from below to above: macro F1 lies on top. A score that is new here is grey.
@@ -167,6 +183,17 @@ def _mark_cheapest(ax: Axes, cheapest: float | None) -> None:
         color=MUTED,
         path_effects=_HALO,
     )
+
+
+def _mark_plateau(ax: Axes, validation: AlphaCurve, resampled: Interval) -> None:
+    """Shade the alphas of equal best macro F1, and draw those that other validation groups would choose."""
+    if validation.n == 0:
+        return
+    best = validation.best()
+    ax.axvspan(float(best.low), float(best.high), color="#e7e2d3", zorder=0, linewidth=0)
+    if resampled.available:
+        ends: dict[str, Any] = {"marker": "|", "markersize": 7, "clip_on": False, "zorder": 6}
+        ax.plot([resampled.low, resampled.high], [-2, -2], color=INK, linewidth=1.6, **ends)
 
 
 def _mark_used(ax: Axes, alpha: float) -> None:

@@ -8,13 +8,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from reseed.base.classes import CLASSES
 from reseed.figures.style import FAINT, INK, MUTED, TEXT_PT, Sheet, score, styled, whiskers
 from reseed.score.bootstrap import Interval
 from reseed.score.groups import CONDITIONS, QUARTILES, UNKNOWN
+from reseed.score.percent import class_key
 
 _WIDTH_IN, _PANEL_IN = 7.2, 1.75
 _LINE = "#4d8290"
 _LONGEST_RANGE, _MOST_DECIMALS = 8, 4
+FEW_FRAMES = 5  # a quarter of fewer is in no headline
 CONTRAST = "contrast"  # drawn in percent of full scale
 
 
@@ -90,7 +93,12 @@ def _words(scored: pd.DataFrame, overall: float) -> tuple[str, str]:
     text += " An absent class counts 0; sites differ in more than one condition."
     if known.empty:
         return "Nothing is known of the conditions of the test frames", text
-    worst = min(known.to_dict("records"), key=lambda row: float(row["macro_f1"]))
+    # A quarter of a few frames is weak by chance, and one without a class by the rule that an absent class counts 0.
+    supports = known[[f"{class_key(name)}_support" for name in CLASSES]]
+    sound = known[(known["frames"] >= FEW_FRAMES) & (supports > 0).all(axis=1)]
+    if sound.empty:
+        return f"No quarter has {FEW_FRAMES} frames and patches of every class: none can be called the weakest", text
+    worst = min(sound.to_dict("records"), key=lambda row: float(row["macro_f1"]))
     name = CONDITIONS[str(worst["condition"])]
     place = known[known["condition"] == worst["condition"]]
     told = dict(zip(place["quartile"], _ranges(place.to_dict("records")), strict=True))[worst["quartile"]]

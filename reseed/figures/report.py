@@ -84,7 +84,8 @@ def alpha_picture(data: ReportData) -> Figure:
         evidence.alpha,
         by_ratio.scores[HEADLINE],
         by_ratio.intervals[HEADLINE],
-        cheapest_alpha(val, costs) if val.n else None,
+        float(cheapest_alpha(val, costs)) if val.n else None,
+        evidence.alpha_interval(),
         synthetic=evidence.synthetic,
     )
 

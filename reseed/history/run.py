@@ -5,6 +5,7 @@ An older revision may have other columns beside those needed, so tables for comp
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 LOCK: Final = "dvc.lock"
 RAW: Final = "data/raw"
 METRICS: Final = "metrics/metrics.json"
+# Answers of the further trainings of a recipe.
+_REPEATED: Final = {"patch": "data/predictions/repeats.csv", "frame": "data/predictions/repeat_frames.csv"}
 # Of each class, in details.json.
 CLASS_SCORES: Final = ("precision", "recall", "f1", "support")
 # What decides which test items there are and what is right for each: equal digests, equal test sets.
@@ -296,7 +299,7 @@ class Run:
         from reseed.score.paired import Answers  # noqa: PLC0415  scipy.stats, half a second that no audit needs
 
         patches = self._columns("data/predictions/patches.csv", ["patch_id", "frame_id", "split", "gold", "predicted"])
-        frames = self._columns("data/predictions/frames.csv", ["frame_id", "split", "gold", "decision"])
+        frames = self._columns("data/predictions/frames.csv", ["frame_id", "split", "n_patches", "gold", "decision"])
         labelled = patches[(patches["split"] == TEST) & (patches["gold"] != "")].sort_values("patch_id")
         test = frames[frames["split"] == TEST].sort_values("frame_id")
         for table, column in ((self.splits, "group"), (self.catalog, "sha256")):
@@ -312,8 +315,39 @@ class Run:
         return Answers(
             self.name,
             labelled[["patch_id", "frame_id", "gold", "predicted"]].reset_index(drop=True),
-            test[["frame_id", "group", "gold", "decision", "sha256"]].reset_index(drop=True),
+            test[["frame_id", "group", "n_patches", "gold", "decision", "sha256"]].reset_index(drop=True),
         )
+
+    @cached_property
+    def trainings(self) -> "tuple[Answers, ...]":
+        """The answers of every training of the recipe, the first first; one where the run has no repeats.
+
+        Raises:
+            TableError: If a training does not answer every test item.
+        """
+        first, found = self.answers, [self.answers]
+        if _REPEATED["frame"] not in self.outputs:
+            return tuple(found)
+        patches = self._columns(_REPEATED["patch"], ["repeat", "patch_id", "predicted"])
+        frames = self._columns(_REPEATED["frame"], ["repeat", "frame_id", "decision"])
+        for repeat in sorted(set(patches["repeat"]), key=int):
+            predicted, decided = (
+                dict(zip(rows[key], rows[answer], strict=True))
+                for rows, key, answer in (
+                    (patches[patches["repeat"] == repeat], "patch_id", "predicted"),
+                    (frames[frames["repeat"] == repeat], "frame_id", "decision"),
+                )
+            )
+            mine = replace(
+                first,
+                name=f"{self.name}, training {repeat}",
+                patches=first.patches.assign(predicted=first.patches["patch_id"].map(predicted)),
+                frames=first.frames.assign(decision=first.frames["frame_id"].map(decided)),
+            )
+            if mine.patches["predicted"].isna().any() or mine.frames["decision"].isna().any():
+                raise TableError(f"{mine.name}: it does not answer every test item; run `dvc repro` there")
+            found.append(mine)
+        return tuple(found)
 
     @property
     def synthetic(self) -> bool:
@@ -355,7 +389,7 @@ class Run:
         Raises:
             ReseedError: If a file is missing, or an object is neither in the cache nor in the remote.
         """
-        _ = (self.catalog, self.splits, self.params, self.answers, self.sources, self.annotations, self.frame_labels)
+        _ = (self.catalog, self.splits, self.params, self.trainings, self.sources, self.annotations, self.frame_labels)
         return self
 
     @cached_property

@@ -102,7 +102,9 @@ class Logs:
                 self._unsure.setdefault(path, set()).add(frame.name)
             return alone
 
-        return log.find((folder / frame.path.name).as_posix(), own=folder == path.parent, unique=unique)
+        # From the folder of the run; where that is the folder of the frame, with its name: it may be 100GOPRO.
+        above = frame.name.rpartition("/")[0] or self._root.name
+        return log.find(f"{above}/{frame.path.name}", own=folder == path.parent, unique=unique)
 
     def _same_name(self, path: Path, frame: Frame) -> set[tuple[str, ...]]:
         """Return the recordings below the folder of a log that have a frame of that name."""

@@ -6,7 +6,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -130,11 +130,16 @@ _WRAPPERS: Final = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_c
 _COUNTER: Final = "n_averaged"  # of torch.optim.swa_utils.AveragedModel: no part of the network
 
 
-def bare_names(state: State) -> State:
+def bare_names(state: State, expected: Collection[str]) -> State:
     """Return the tensors under the names that the network itself gives them.
 
     The names of torch's wrappers are left out wherever they stand, such as `features.module.0.weight`, then the part
     that all names begin with, such as `model.`: the attribute that held the network.
+
+    Args:
+        state: As read.
+        expected: Names of the backbone; where some of them are there, nothing more is left out, for the names of a
+            backbone alone can begin with one part of their own, such as `features.`.
     """
     named = {
         ".".join(part for part in name.split(".") if part not in _WRAPPERS): value
@@ -145,8 +150,11 @@ def bare_names(state: State) -> State:
         return state
     folders = [name.split(".")[:-1] for name in named]
     shared = itertools.takewhile(lambda parts: len(set(parts)) == 1, zip(*folders, strict=False))
-    prefix = "".join(f"{parts[0]}." for parts in shared)
-    return {name.removeprefix(prefix): value for name, value in named.items()}
+    for parts in shared:
+        if any(name in named for name in expected):
+            break
+        named = {name.removeprefix(f"{parts[0]}."): value for name, value in named.items()}
+    return named
 
 
 def _prefix_hint(missing: list[str], extra: list[str]) -> str:
@@ -171,7 +179,9 @@ def match_backbone(state: State, backbone: str, where: str, key: str = "train.ba
     with torch.device("meta"):
         expected = build_backbone(backbone).state_dict()
     given = {
-        name: value for name, value in bare_names(state).items() if not name.startswith(f"{LAST_LAYER[backbone]}.")
+        name: value
+        for name, value in bare_names(state, expected).items()
+        if not name.startswith(f"{LAST_LAYER[backbone]}.")
     }
     # Files from before torch 0.4.1 have no batch counters; nothing reads them where a momentum is set.
     missing = [name for name in expected if name not in given and not name.endswith("num_batches_tracked")]
@@ -258,7 +268,8 @@ def convert_state(state: State, backbone: str, order: tuple[str, ...], where: st
     Raises:
         ModelError: If the tensors are not those of `backbone` with the head of the paper, or not finite.
     """
-    state = bare_names(state)
+    with torch.device("meta"):
+        state = bare_names(state, build_backbone(backbone).state_dict())
     below = f"{LAST_LAYER[backbone]}."
     head = {name.removeprefix(below): value for name, value in state.items() if name.startswith(below)}
     matched = match_backbone(state, backbone, where, key)

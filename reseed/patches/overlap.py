@@ -87,7 +87,7 @@ def sentence(leaks: TableLeaks) -> str:
     within = "that follow each other" if leaks.reach == 1 else f"at most {leaks.reach} frames apart"
     return (
         f"in different splits: {_pairs(leaks.copies)} of equal frames, {_pairs(leaks.neighbours)} of frames of one "
-        f"sequence {within}; `python -m reseed leakage` looks at the pictures"
+        f"sequence {within}"
     )
 
 

@@ -69,7 +69,7 @@ def divide(frames: pd.DataFrame, weights: pd.DataFrame, params: SplitParams) -> 
         groups |= chosen.groups
     elif VAL not in splits.values():
         splits |= _cut_validation(splits, groups, weights, params)
-    remarks = (*_divided_groups(groups, splits, given), *_missing(weights, splits))
+    remarks = (*_unsure_order(frames, params), *_divided_groups(groups, splits, given), *_missing(weights, splits))
     return Division(groups=groups, splits=splits, remarks=remarks)
 
 
@@ -197,6 +197,13 @@ def _cut_validation(
 
     targets = {TRAIN: 1 - params.val_fraction, VAL: params.val_fraction}
     return _best((draw() for _ in range(_DRAWS)), train, weights, targets).splits
+
+
+def _unsure_order(frames: pd.DataFrame, params: SplitParams) -> Iterator[str]:
+    """Say for how many frames only the name tells where they stand in their sequence, if blocks depend on it."""
+    untimed = int((frames["captured_at"] == "").sum())
+    if untimed and params.group_by == "block":
+        yield f"the time of {untimed} of {len(frames)} frames is not known: the numbers in their names give the order"
 
 
 def _divided_groups(groups: dict[str, str], splits: dict[str, str], given: dict[str, str]) -> Iterator[str]:

@@ -26,6 +26,7 @@ def comparison_page(report: Mapping[str, Any], form: Form) -> str:
             **report,
             "synthetic_notice": SYNTHETIC_NOTICE,
             "tested": [row for row in rows if "p" in row and row["difference"] != NOT_AVAILABLE],
+            "one_training": " and ".join(name.upper() for name, n in report["trainings"].items() if n < 2),
             "clusters": clusters if clusters >= MIN_CLUSTERS else 0,
             "score_rows": [_score_row(row) for row in rows],
             "several": any("sd" in row[side] for row in rows for side in ("a", "b")),

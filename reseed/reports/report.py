@@ -26,7 +26,7 @@ from reseed.score.registry import BY_FULL_KEY, FRAME, HEADLINE, PATCH
 _MOST_FINDINGS: Final = 3
 # The widest rows of the page: with these and no more it fits into a comment, however much changed.
 _MOST_PARAMS: Final = 36
-_SIGN: Final = {PASS: "✅ PASS", FAIL: "❌ FAIL", NOT_CHECKED: "⚪ NOT CHECKED", DIFFERS: "⚠ DIFFERS"}
+_SIGN: Final = {PASS: "✅ PASS", FAIL: "❌ FAIL", NOT_CHECKED: "⚪ NOT CHECKED", DIFFERS: "⚠️ DIFFERS"}
 _VERDICTS: Final = (f"{PATCH}.{HEADLINE}", f"{FRAME}.accuracy")
 _LEAKAGE: Final = "leakage"
 _HAPPENED: Final = {-1: "now wrong", 1: "now right", 0: "no reference"}
@@ -48,7 +48,9 @@ def report_page(report: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
         **{
             **report,
             "scores": scores,
-            "verdicts": [row for row in scores if row["score"] in _VERDICTS],
+            "tested": [row for row in scores if row["score"] in _VERDICTS],
+            "evidence": report["verdicts"]["head"],
+            "one_training": report["trainings"] is None or min(report["trainings"].values()) < 2,
             "head_name": _named(report["head"]),
             "base_name": _named(report["base"]),
             "synthetic_notice": SYNTHETIC_NOTICE,

@@ -35,11 +35,14 @@ def scores_page(metrics: Mapping[str, Any], details: Mapping[str, Any], figures:
         alpha=metrics[FRAME]["alpha"],
         verdicts=list(details["baselines"]["verdict"].values()),
         validation=[
-            {"label": SCORES[task][HEADLINE].full_label, "value": metrics["validation"][f"{task}_{HEADLINE}"]}
+            {
+                "label": SCORES[task][HEADLINE].full_label,
+                "value": details[task][VAL].get(HEADLINE, NOT_AVAILABLE),
+            }
             for task in TASKS
         ],
         sources=details["data"]["sources"],
-        data=metrics["data"],
+        frames=details["data"]["frames"],
         leakage=(details.get("leakage") or {}).get("in_words", ""),
         figures=str(figures),
         details=str(details_file),
@@ -56,6 +59,7 @@ def _task(task: Task, scores: Mapping[str, Any], details: Mapping[str, Any]) -> 
         "plural": "patches" if task == PATCH else "frames",
         "n": scores["n"],
         "headline": headline,
+        "trainings": trainings_text(details, task),
         "interval": _interval(test["intervals"]) if scores["n"] else "",
         "absent": [name for name, n in supports.items() if n == 0],
         "present": [name for name, n in supports.items() if n > 0],
@@ -63,6 +67,18 @@ def _task(task: Task, scores: Mapping[str, Any], details: Mapping[str, Any]) -> 
         "people": ceiling[task] if isinstance(ceiling, dict) else [],
         "others": others,
     }
+
+
+def trainings_text(details: Mapping[str, Any], task: Task) -> str:
+    """Return mean and standard deviation of the headline over the trainings: `82.8 ± 1.3 (5 trainings)`."""
+    found = details.get("trainings") or {}
+    spread = found.get(task) or {}
+    headline = spread.get(HEADLINE) if isinstance(spread, dict) else None
+    if not isinstance(headline, dict):
+        return ""
+    if headline["sd"] == NOT_AVAILABLE:
+        return "1 training: how much of it is luck is not known"
+    return f"{headline['mean']:.1f} ± {headline['sd']:.1f} ({found['n']} trainings)"
 
 
 def _interval(intervals: Mapping[str, Any] | str) -> str:

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -110,11 +111,30 @@ def decisions_over(
     return np.stack(rows) if rows else np.zeros((0, len(deploy_count)), dtype=np.bool_)
 
 
-def choose(alphas: Sequence[Fraction], scores: NDArray[np.float64]) -> Fraction:
-    """Return the threshold of the highest score; ties go to the higher threshold, which deploys less.
+@dataclass(frozen=True)
+class Choice:
+    """The threshold that was chosen, and how much ground it stands on.
 
     Args:
-        alphas: A thresholds.
+        alpha: The middle of the plateau; of two in the middle the higher, which deploys less.
+        low: Lowest threshold of the plateau: all from `low` to `high` have the highest score.
+        high: Highest threshold of the plateau.
+        score: The highest score.
+    """
+
+    alpha: Fraction
+    low: Fraction
+    high: Fraction
+    score: float
+
+
+def choose(alphas: Sequence[Fraction], scores: NDArray[np.float64]) -> Choice:
+    """Return the middle of the widest run of thresholds that all have the highest score; of equals the higher run.
+
+    At the edge of a plateau the next frame may fall on either side; in its middle the decisions change least.
+
+    Args:
+        alphas: A thresholds, ascending.
         scores: (A,) score of each on **validation** frames, such as frame macro F1.
 
     Raises:
@@ -123,5 +143,13 @@ def choose(alphas: Sequence[Fraction], scores: NDArray[np.float64]) -> Fraction:
     values = np.asarray(scores, dtype=np.float64)
     if len(alphas) == 0 or values.shape != (len(alphas),) or not np.isfinite(values).all():
         raise TableError(f"{values.size} scores for {len(alphas)} thresholds; one finite score for each is needed")
-    best = float(values.max())
-    return max(alpha for alpha, value in zip(alphas, values.tolist(), strict=True) if value >= best - _TIE)
+    low, high = widest_plateau(values)
+    return Choice(alphas[(low + high + 1) // 2], alphas[low], alphas[high], float(values.max()))
+
+
+def widest_plateau(values: NDArray[np.float64]) -> tuple[int, int]:
+    """Return the first and last index of the widest run of highest values; of equally wide ones the last."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], values >= values.max() - _TIE, [False]])))
+    starts, ends = edges[::2], edges[1::2] - 1
+    widest = len(starts) - 1 - int(np.argmax((ends - starts)[::-1]))
+    return int(starts[widest]), int(ends[widest])

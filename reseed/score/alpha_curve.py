@@ -3,16 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score
 
-from reseed.score.alpha import alpha_grid, choose, decisions_over
+from reseed.score.alpha import Choice, alpha_grid, choose, decisions_over, widest_plateau
+from reseed.score.bootstrap import LEVEL, MIN_CLUSTERS, Interval, no_interval, resampled_sums
 from reseed.score.confusion import Counts, Shares, confusion_counts
 from reseed.score.registry import FRAME, HEADLINE, SCORES
 
-_TIE = 1e-12
+_MOST_RESAMPLES: Final = 2_000
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,9 @@ class AlphaCurve:
         """Return (A,) one of the frame scores, fractions."""
         return np.asarray(SCORES[FRAME][key](self.counts), dtype=np.float64)
 
-    def best(self) -> tuple[Fraction, float]:
-        """Return the threshold of the highest macro F1, ties to the higher, and that macro F1 (a fraction)."""
-        scores = self.score(HEADLINE)
-        return choose(self.grid, scores), float(scores.max())
+    def best(self) -> Choice:
+        """Return the threshold of the highest macro F1, in the middle of its plateau."""
+        return choose(self.grid, self.score(HEADLINE))
 
 
 def alpha_curve(
@@ -95,9 +96,42 @@ def expected_costs(curve: AlphaCurve, false_deploy: float, missed_deploy: float)
     return np.asarray(wrong / curve.n) if curve.n else np.full(len(curve.grid), np.nan)
 
 
-def cheapest_alpha(curve: AlphaCurve, costs: Shares) -> float:
-    """Return the threshold of least expected cost; ties go to the higher, which deploys less."""
-    return float(curve.alphas[costs <= float(costs.min()) + _TIE].max())
+def cheapest_alpha(curve: AlphaCurve, costs: Shares) -> Fraction:
+    """Return the threshold of least expected cost, in the middle of its plateau."""
+    return choose(curve.grid, -costs).alpha
+
+
+def alpha_interval(
+    deploy_count: NDArray[np.int64],
+    n_patches: NDArray[np.int64],
+    gold: NDArray[np.int64],
+    groups: Sequence[str],
+    resamples: int,
+    seed: int,
+) -> Interval:
+    """Return the range that holds 95 % of the alphas chosen on resampled groups of validation frames.
+
+    Args:
+        deploy_count: (N,) patches of each labelled validation frame that are predicted Deploy.
+        n_patches: (N,) its patches.
+        gold: (N,) reference decisions, 0 No-Deploy, 1 Deploy.
+        groups: (N,) what is drawn together.
+        resamples: Of the bootstrap, at most 2,000 of which are used: an alpha has two decimals.
+        seed: Of the bootstrap.
+    """
+    grid = alpha_grid()
+    names, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
+    if len(names) < MIN_CLUSTERS:
+        return no_interval(len(names))
+    answers = 2 * gold + decisions_over(deploy_count, n_patches, grid).astype(np.int64)
+    tables = np.zeros((len(names), len(grid), 4), dtype=np.int64)
+    for frame, group in enumerate(place):
+        tables[group, np.arange(len(grid)), answers[:, frame]] += 1
+    sums = resampled_sums(tables, min(resamples, _MOST_RESAMPLES), seed).reshape(-1, len(grid), 2, 2)
+    plateaus = [widest_plateau(scores) for scores in SCORES[FRAME][HEADLINE](sums)]
+    chosen = [float(grid[(low + high + 1) // 2]) for low, high in plateaus]
+    low, high = np.quantile(chosen, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(float(low), float(high), len(names))
 
 
 def average_precision(positive: NDArray[np.bool_], score: Shares) -> float:

@@ -146,7 +146,7 @@ def intervals(
     """
     used = _filled(tables)
     if len(used) < MIN_CLUSTERS:
-        return dict.fromkeys(scores, _none(len(used), _too_few(len(used))))
+        return dict.fromkeys(scores, no_interval(len(used)))
     sums = resampled_sums(used, resamples, seed)
     whole = used.sum(axis=0)[None]
     return {
@@ -187,7 +187,7 @@ def paired_differences(
         for name, score in scores.items()
     }
     if len(used) < MIN_CLUSTERS:
-        none = _none(len(used), _too_few(len(used)))
+        none = no_interval(len(used))
         return {name: Difference(value, none, float("nan")) for name, value in observed.items()}
     sums = resampled_sums(used, resamples, seed)
     found = {}
@@ -197,6 +197,18 @@ def paired_differences(
         p = _p_value(draws, observed[name], len(used)) if interval.available else float("nan")
         found[name] = Difference(observed[name], interval, p)
     return found
+
+
+def _joint_variance(scores: Shares, groups: int) -> float:
+    """Return the variance of the mean over trainings that comes from what differs by group and training at once.
+
+    Args:
+        scores: (R, T) score of each training on each draw of the groups.
+        groups: G.
+    """
+    trainings = scores.shape[1]
+    own = scores - scores.mean(axis=1, keepdims=True)
+    return float(np.nanvar(own, axis=0).mean() * groups / (groups - 1) / (trainings - 1))
 
 
 def _filled(tables: NDArray[Any]) -> NDArray[Any]:
@@ -211,29 +223,48 @@ def _none(clusters: int, reason: str) -> Interval:
     return Interval(float("nan"), float("nan"), clusters, reason)
 
 
-def _too_few(clusters: int) -> str:
-    return f"{clusters} cluster{'' if clusters == 1 else 's'}; an interval needs at least {MIN_CLUSTERS}"
+def no_interval(clusters: int) -> Interval:
+    """Return that so few clusters give no interval."""
+    return _none(
+        clusters, f"{clusters} cluster{'' if clusters == 1 else 's'}; an interval needs at least {MIN_CLUSTERS}"
+    )
 
 
 def _interval(
-    draws: Shares, observed: float, clusters: int, limits: tuple[float, float], *, constant: bool = False
+    draws: Shares,
+    observed: float,
+    clusters: int,
+    limits: tuple[float, float],
+    *,
+    constant: bool = False,
+    student: tuple[float, float] | None = None,
 ) -> Interval:
-    """Return the interval that spans both remedies; draws that do not differ give one only if `constant`."""
+    """Return the interval that spans both remedies; draws that do not differ give one only if `constant`.
+
+    Args:
+        draws: (R,) scores of the resamples.
+        observed: The score itself.
+        clusters: G.
+        limits: What the score can be at least and at most.
+        constant: Whether draws that do not differ give an interval.
+        student: Degrees of freedom and widening, see `_student`; those of G clusters alone if None.
+    """
     known = draws[~np.isnan(draws)]
     if np.isnan(observed) or len(known) < LEVEL * len(draws):
         return _none(clusters, f"undefined in {100 * (1 - len(known) / len(draws)):.0f} % of the resamples")
     if not constant and np.ptp(known) < _SAME:
         return _none(clusters, f"the same in every resample of the {clusters} clusters: their spread cannot be seen")
-    t = -float(stdtrit(clusters - 1, (1 - LEVEL) / 2))
-    tail = float(ndtr(-t * _widening(clusters)))
+    freedom, widening = student or _student(clusters)
+    t = -float(stdtrit(freedom, (1 - LEVEL) / 2))
+    tail = float(ndtr(-t * widening))
     low, high = np.quantile(known, [tail, 1 - tail])
-    reach = t * _widening(clusters) * float(known.std())
+    reach = t * widening * float(known.std())
     return Interval(
         max(limits[0], min(float(low), observed - reach)), min(limits[1], max(float(high), observed + reach)), clusters
     )
 
 
-def _p_value(draws: Shares, observed: float, clusters: int) -> float:
+def _p_value(draws: Shares, observed: float, clusters: int, student: tuple[float, float] | None = None) -> float:
     """Return the two-sided p of a difference of 0, the larger of the two that go with the two remedies.
 
     Of the percentiles: twice the smaller tail beyond 0, brought to Student's t; the observed difference counts as one
@@ -245,11 +276,71 @@ def _p_value(draws: Shares, observed: float, clusters: int) -> float:
     spread = float(known.std())
     if share >= 0.5 or spread < _SAME:
         return 1.0 if share >= 0.5 else 2 * share
-    by_percentile = ndtri(share) / _widening(clusters)
-    by_error = -abs(observed) / (spread * _widening(clusters))
-    return min(1.0, 2 * float(stdtr(clusters - 1, max(by_percentile, by_error))))
+    freedom, widening = student or _student(clusters)
+    by_percentile = ndtri(share) / widening
+    by_error = -abs(observed) / (spread * widening)
+    return min(1.0, 2 * float(stdtr(freedom, max(by_percentile, by_error))))
 
 
-def _widening(clusters: int) -> float:
-    """Return what turns the spread of resamples into a standard error: sqrt(G / (G - 1))."""
-    return float(np.sqrt(clusters / (clusters - 1)))
+def _student(clusters: int) -> tuple[float, float]:
+    """Return degrees of freedom, and what turns the spread of resamples into a standard error: sqrt(G / (G - 1))."""
+    return float(clusters - 1), float(np.sqrt(clusters / (clusters - 1)))
+
+
+def over_trainings(
+    sides: Sequence[tuple[NDArray[Any], float]],
+    score: Score,
+    resamples: int,
+    seed: int,
+    limits: tuple[float, float],
+) -> Difference:
+    """Return a sum of mean scores over trainings, with an interval over groups and trainings: the two-level bootstrap.
+
+    One side of sign 1 is the mean score of a recipe; two sides of sign -1 and 1 are the difference of two recipes on
+    the same groups. Each resample draws the groups, the same for all sides, and the trainings of each side. Draws of T
+    trainings vary too little by the share 1 / T, and their spread is known from T values only. So the variance is put
+    together from that over groups, times G / (G - 1), and the sample variance over trainings divided by T, less what
+    both hold (two-way analysis of variance), and the degrees of freedom by Welch and Satterthwaite (Welch 1947,
+    doi:10.1093/biomet/34.1-2.28).
+
+    Args:
+        sides: Of each side (G, T, ...) tables of each group under each of its T trainings, T at least 2, and its sign.
+        score: Function of summed tables, (R, ...) to (R,).
+        resamples: R.
+        seed: Of the draws.
+        limits: What the result can be at least and at most.
+
+    Raises:
+        TableError: If the sides are not of the same groups, or one has a single training.
+    """
+    shapes = [tables.shape[:2] for tables, _ in sides]
+    if len({groups for groups, _ in shapes}) != 1 or min(trainings for _, trainings in shapes) < 2:
+        raise TableError(f"tables of {shapes} (groups, trainings); the same groups and two trainings each are needed")
+    signs = [sign for _, sign in sides]
+    used = _filled(np.concatenate([tables for tables, _ in sides], axis=1))
+    ends = np.cumsum([trainings for _, trainings in shapes])[:-1]
+    alone = np.split(_values(score, used.sum(axis=0)), ends)  # the score of each training, by side
+    observed = sum(sign * float(values.mean()) for sign, values in zip(signs, alone, strict=True))
+    groups = len(used)
+    if groups < MIN_CLUSTERS:
+        return Difference(observed, no_interval(groups), float("nan"))
+    scores = np.split(_values(score, resampled_sums(used, resamples, seed)), ends, axis=1)
+    rng = np.random.default_rng([seed, 1])
+    draws = np.zeros(resamples)
+    for sign, values in zip(signs, scores, strict=True):
+        drawn = rng.integers(0, values.shape[1], values.shape)
+        draws += sign * np.take_along_axis(values, drawn, axis=1).mean(axis=1)
+    by_group = sum(sign * values.mean(axis=1) for sign, values in zip(signs, scores, strict=True))
+    parts = [(float(np.nanvar(by_group)) * groups / (groups - 1), groups - 1)]
+    for values, drawn_values in zip(alone, scores, strict=True):
+        part = float(values.var(ddof=1)) / len(values)
+        # What differs by group and training at once is in the part of the groups already: it counts once.
+        parts.append((max(part - _joint_variance(drawn_values, groups), 0.0), len(values) - 1))
+    variance = float(sum(part for part, _ in parts))
+    spread = float(np.nanstd(draws))
+    if variance == 0 or spread < _SAME:
+        return Difference(observed, Interval(observed, observed, groups), 1.0 if abs(observed) < _SAME else 0.0)
+    student = (variance**2 / sum(part**2 / freedom for part, freedom in parts), np.sqrt(variance) / spread)
+    interval = _interval(draws, observed, groups, limits, student=student)
+    p = _p_value(draws, observed, groups, student) if interval.available else float("nan")
+    return Difference(observed, interval, p)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reseed.artifacts.predictions import FRAME_PREDICTIONS
+from reseed.artifacts.predictions import FRAME_PREDICTIONS, REPEAT_DECISIONS
 from reseed.artifacts.splits import VAL
 from reseed.base.classes import CLASSES, CORAL, DECISIONS, DEPLOY, NO_DEPLOY
 from reseed.base.errors import TableError
@@ -91,12 +91,12 @@ def count_patches(predictions: pd.DataFrame, frame_labels: pd.DataFrame) -> Fram
 
 
 def best_alpha(counts: FrameCounts) -> Fraction | None:
-    """Return the alpha of the best frame macro F1 on validation frames; None if none of them has a reference.
+    """Return the alpha of the best frame macro F1 on validation frames, in the middle of its plateau; None without any.
 
     The only place where an alpha is chosen: for the network, for a fold, and where the choice is checked.
     """
     curve = counts.curve(VAL)
-    return curve.best()[0] if curve.n else None
+    return curve.best().alpha if curve.n else None
 
 
 def decide_frames(
@@ -124,6 +124,54 @@ def decide_frames(
             "frame label; set aggregate.alpha to a number from 0 to 1, or label validation frames"
         )
     return frame_table(counts, alpha, params.rule, logistic_decisions(predictions, index, counts))
+
+
+def decide_repeats(
+    predictions: pd.DataFrame,
+    repeats: pd.DataFrame,
+    frame_labels: pd.DataFrame,
+    index: pd.DataFrame,
+    params: AggregateParams,
+) -> pd.DataFrame:
+    """Decide every frame by each further training of the recipe, each at an alpha of its own if that is auto.
+
+    Args:
+        predictions: Table PATCH_PREDICTIONS, of the first training.
+        repeats: Table REPEAT_PREDICTIONS, of the others; may be empty.
+        frame_labels: Table FRAME_LABELS.
+        index: Table PATCH_INDEX.
+        params: Section `aggregate`.
+
+    Returns:
+        Table REPEAT_DECISIONS.
+
+    Raises:
+        TableError: If a training does not answer exactly the patches of the first.
+    """
+    found = [
+        decide_frames(answers, frame_labels, index, params).assign(repeat=repeat)
+        for repeat, answers in repeated_predictions(predictions, repeats).items()
+    ]
+    names = REPEAT_DECISIONS.names
+    return pd.concat(found)[names].reset_index(drop=True) if found else REPEAT_DECISIONS.frame([])
+
+
+def repeated_predictions(predictions: pd.DataFrame, repeats: pd.DataFrame) -> dict[int, pd.DataFrame]:
+    """Return the predictions of each further training, in the rows and with the columns of the first but probabilities.
+
+    Raises:
+        TableError: If a training does not answer exactly the patches of the first.
+    """
+    found = {}
+    for repeat, rows in repeats.groupby("repeat", sort=True):
+        answer = dict(zip(rows["patch_id"], rows["predicted"], strict=True))
+        if answer.keys() != set(predictions["patch_id"]):
+            raise TableError(
+                f"data/predictions/repeats.csv: training {repeat} answers other patches than "
+                "data/predictions/patches.csv holds; run `dvc repro`"
+            )
+        found[int(str(repeat))] = predictions.assign(predicted=predictions["patch_id"].map(answer))
+    return found
 
 
 def logistic_decisions(predictions: pd.DataFrame, index: pd.DataFrame, counts: FrameCounts) -> NDArray[np.bool_] | None:

@@ -23,11 +23,14 @@ from reseed.score.registry import (
     HEADLINE,
     NAMES,
     PATCH,
+    SCORES,
     TASKS,
     Task,
     TaskScores,
     as_intervals,
     as_metrics,
+    as_trainings,
+    score_trainings,
 )
 
 UNITS: Final = (
@@ -37,26 +40,52 @@ UNITS: Final = (
 
 
 def summarise(evidence: Evidence) -> dict[str, dict[str, Any]]:
-    """Return the content of `metrics/metrics.json`: test scores, validation beside them, and what they come from."""
+    """Return the content of `metrics/metrics.json`: test scores of the model, and their spread over trainings."""
     patch, frame = (evidence.scores[task][TEST] for task in TASKS)
-    interval, frames = patch.intervals[HEADLINE], frames_per_split(evidence)
+    interval = patch.intervals[HEADLINE]
     scores, decided = as_metrics(patch), as_metrics(frame)
     return {
         PATCH: {
             HEADLINE: scores.pop(HEADLINE),
+            **_over_trainings(evidence, PATCH),
             f"{HEADLINE}_low": percent_if(interval.low, interval.available),
             f"{HEADLINE}_high": percent_if(interval.high, interval.available),
             "accuracy": scores.pop("accuracy"),
             "n": scores.pop("n"),
             **scores,
         },
-        FRAME: {"alpha": evidence.alpha, "accuracy": decided.pop("accuracy"), **decided},
-        # Validation chose the epoch and alpha: optimistic, to be read beside test.
-        "validation": {f"{task}_{HEADLINE}": as_metrics(evidence.scores[task][VAL])[HEADLINE] for task in TASKS},
-        "data": {
-            "synthetic": evidence.synthetic,
-            "frames_train": frames[TRAIN],
-            "frames_test": frames[TEST],
+        FRAME: {
+            "alpha": evidence.alpha,
+            "accuracy": decided.pop("accuracy"),
+            HEADLINE: decided.pop(HEADLINE),
+            **_over_trainings(evidence, FRAME),
+            **decided,
+        },
+        "data": {"synthetic": evidence.synthetic},
+    }
+
+
+def _over_trainings(evidence: Evidence, task: Task) -> dict[str, Any]:
+    """Return mean and standard deviation of the headline over the trainings of the recipe."""
+    values = SCORES[task][HEADLINE](evidence.training_tables(task, TEST).sum(axis=0))
+    known = len(values) if evidence.scores[task][TEST].n else 0
+    return {
+        f"{HEADLINE}_mean": percent(values.mean()) if known else NOT_AVAILABLE,
+        f"{HEADLINE}_sd": percent(values.std(ddof=1)) if known > 1 else NOT_AVAILABLE,
+    }
+
+
+def training_details(evidence: Evidence) -> dict[str, Any]:
+    """Score every training of the recipe on test: how much of a score is luck of the training."""
+    settings = evidence.context.settings
+    tables = {task: evidence.training_tables(task, TEST) for task in TASKS}
+    return {
+        "n": tables[PATCH].shape[1],
+        **{
+            task: as_trainings(
+                score_trainings(task, tables[task], settings.resamples, settings.seed), evidence.scores[task][TEST].n
+            )
+            for task in TASKS
         },
     }
 
@@ -140,6 +169,7 @@ def alpha_details(evidence: Evidence) -> dict[str, Any]:
     return {
         "used": evidence.alpha,
         "best_on_validation": _best(evidence, VAL),
+        "interval_on_validation": _alpha_interval(evidence),
         "best_on_test_in_hindsight": _best(evidence, TEST),
         "cost": _costs(evidence),
         "deploy_precision_recall_area": {split: _area(evidence, split) for split in SCORED},
@@ -177,6 +207,7 @@ def leakage_details(evidence: Evidence) -> dict[str, Any]:
 DETAILS: Final[Mapping[str, Callable[[Evidence], Any]]] = {
     "patch": patch_details,
     "frame": frame_details,
+    "trainings": training_details,
     "alpha": alpha_details,
     "rules": rule_details,
     "baselines": baseline_details,
@@ -252,8 +283,20 @@ def _best(evidence: Evidence, split: str) -> dict[str, Any] | str:
     curve = evidence.curve(split)
     if curve.n == 0:
         return NOT_AVAILABLE
-    alpha, score = curve.best()
-    return {"alpha": float(alpha), "frame_macro_f1": percent(score), "n": curve.n}
+    best = curve.best()
+    return {
+        "alpha": float(best.alpha),
+        "plateau": {"low": float(best.low), "high": float(best.high)},
+        "frame_macro_f1": percent(best.score),
+        "n": curve.n,
+    }
+
+
+def _alpha_interval(evidence: Evidence) -> dict[str, Any] | str:
+    found = evidence.alpha_interval()
+    if not found.available:
+        return {"low": NOT_AVAILABLE, "high": NOT_AVAILABLE, "clusters": found.clusters, "reason": found.reason}
+    return {"low": _number(found.low), "high": _number(found.high), "clusters": found.clusters}
 
 
 def _costs(evidence: Evidence) -> dict[str, Any] | str:
@@ -264,7 +307,7 @@ def _costs(evidence: Evidence) -> dict[str, Any] | str:
     prices = (settings.cost_false_deploy, settings.cost_missed_deploy)
     val, test = evidence.curve(VAL), evidence.curve(TEST)
     on_val, on_test = expected_costs(val, *prices), expected_costs(test, *prices)
-    cheapest = cheapest_alpha(val, on_val)
+    cheapest = float(cheapest_alpha(val, on_val))
     at = np.isclose(val.alphas, cheapest)
     return {
         "false_deploy": settings.cost_false_deploy,

@@ -14,7 +14,8 @@ from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.base.classes import CLASS_INDEX
 from reseed.base.errors import TableError
 from reseed.params.evaluate import EvaluateParams
-from reseed.score.alpha_curve import AlphaCurve, alpha_curve
+from reseed.score.alpha_curve import AlphaCurve, alpha_curve, alpha_interval
+from reseed.score.bootstrap import Interval, cluster_counts
 from reseed.score.calibration import Reliability, reliability
 from reseed.score.confusion import Counts, class_indices, confusion_counts, decision_indices
 from reseed.score.registry import ANSWER, NAMES, PATCH, TASKS, Task, TaskScores, indices, score_task
@@ -37,6 +38,7 @@ class Context:
         patch_labels: Table PATCH_LABELS, every annotator.
         frame_labels: Table FRAME_LABELS, every annotator.
         calibration: Content of `calibration.json`.
+        repeats: By task, the answers of the further trainings: REPEAT_PREDICTIONS and REPEAT_DECISIONS.
         leakage: Content of `leakage.json`: what frames of different splits have in common.
     """
 
@@ -47,6 +49,7 @@ class Context:
     patch_labels: pd.DataFrame
     frame_labels: pd.DataFrame
     calibration: dict[str, Any]
+    repeats: Mapping[str, pd.DataFrame]
     leakage: Mapping[str, Any]
 
 
@@ -112,6 +115,36 @@ class Evidence:
         frames = self.labelled_frames(split)
         gold = decision_indices(frames["gold"], "reference decisions")
         return alpha_curve(split, frames["deploy_count"].to_numpy(), frames["n_patches"].to_numpy(), gold)
+
+    def training_tables(self, task: Task, split: str) -> Counts:
+        """Return the (G, T, K, K) confusion counts of each group under each training of the recipe, the first first.
+
+        Raises:
+            TableError: If a training does not answer an item.
+        """
+        items, key = self.labelled(task, split), f"{task}_id"
+        found = [items[ANSWER[task]]]
+        for repeat, rows in self.context.repeats[task].groupby("repeat", sort=True):
+            answers = dict(zip(rows[key], rows[ANSWER[task]], strict=True))
+            lost = [item for item in items[key] if item not in answers]
+            if lost:
+                raise TableError(f"data/predictions: training {repeat} has no answer for {lost[0]}; run `dvc repro`")
+            found.append(items[key].map(answers))
+        gold, groups = indices(task, items["gold"], "gold"), list(items["group"])
+        tables = [cluster_counts(groups, gold, indices(task, mine, ANSWER[task]), len(NAMES[task])) for mine in found]
+        return np.stack(tables, axis=1)
+
+    def alpha_interval(self) -> Interval:
+        """Return the 95 % range of the alpha that resampled validation groups would choose."""
+        frames, settings = self.labelled_frames(VAL), self.context.settings
+        return alpha_interval(
+            frames["deploy_count"].to_numpy(),
+            frames["n_patches"].to_numpy(),
+            decision_indices(frames["gold"], "reference decisions"),
+            list(frames["group"]),
+            settings.resamples,
+            settings.seed,
+        )
 
 
 def labelled(table: pd.DataFrame, split: str) -> pd.DataFrame:

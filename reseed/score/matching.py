@@ -4,7 +4,6 @@ Tables come from anybody: columns are named, or taken from the short lists below
 names the first ten offenders of every kind, never a skipped row.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Final
 from reseed.base.classes import match_class
 from reseed.base.csv import Row, TextTable
 from reseed.base.errors import TableError
+from reseed.base.numerals import NumberError, parse_number
 
 Key = tuple[str, ...]
 
@@ -43,7 +43,6 @@ FRAME_COLUMNS: Final = ("frame_id", "frame", "image", "name")
 
 _SHOWN: Final = 10
 _NUMBERS: Final = {"grid_rows", "grid_cols", "row", "col", "column", "x0", "y0", "x1", "y1"}
-_WHOLE = re.compile(r"[+-]?\d+(\.0*)?")  # spreadsheets write 4.0 for 4
 
 
 @dataclass(frozen=True)
@@ -249,8 +248,14 @@ def first_with(column: str | None, known: Sequence[str], tables: Sequence[TextTa
 
 def _part(row: Row, column: str) -> str:
     text = unicodedata.normalize("NFC", row.cells[column])
-    if column in _NUMBERS and _WHOLE.fullmatch(text):
-        return str(int(text.split(".")[0]))
+    if column in _NUMBERS:
+        try:
+            number = parse_number(text)
+        except NumberError as error:
+            if error.reason != "not_a_number":
+                raise TableError(f"{row.where}: {column}: {error}") from error
+        else:
+            return str(int(number)) if number.denominator == 1 else text
     return text.replace("\\", "/") if column in FRAME_COLUMNS else text
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import lcm
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.stats import binomtest
 
 from reseed.base.classes import DEPLOY
 from reseed.base.errors import TableError
-from reseed.score.bootstrap import Difference, Interval, Score, cluster_counts, paired_differences
+from reseed.score.bootstrap import Difference, Interval, Score, cluster_counts, over_trainings, paired_differences
 from reseed.score.confusion import Counts
 from reseed.score.registry import ANSWER, FRAME, NAMES, PATCH, SCORES, Task, indices
 
@@ -100,6 +99,11 @@ class SetDifferences:
     patch_labels: tuple[tuple[str, str, str], ...]
 
     @property
+    def same_frames(self) -> bool:
+        """Whether frames, images and references of frames are the same, so that decisions can be compared."""
+        return not (self.frames_only_first or self.frames_only_second or self.images or self.frame_labels)
+
+    @property
     def none(self) -> bool:
         """Whether the two test sets are the same."""
         return not any(vars(self).values())
@@ -166,35 +170,41 @@ def cluster_tables(run: Answers, task: Task, groups: Mapping[str, str] | None = 
 
 
 def paired(
-    first: Sequence[Answers], second: Sequence[Answers], resamples: int, seed: int
+    first: Sequence[Answers], second: Sequence[Answers], tasks: Sequence[Task], resamples: int, seed: int
 ) -> dict[Task, Difference | None]:
-    """Test the difference of the mean score of the two sides, second minus first, by the paired cluster bootstrap.
+    """Test the difference of the mean score of the two sides, second minus first.
+
+    With several trainings on both sides the interval is over groups and trainings; where a side has one, over groups
+    alone: it then speaks of these networks and not of their recipes.
 
     Args:
-        first: One or several runs; all runs of both sides have the same test set.
+        first: The answers of one or several trainings; those of both sides are of the same items.
         second: Likewise.
+        tasks: What can be compared.
         resamples: Of the bootstrap.
         seed: Of the bootstrap.
 
     Returns:
-        For each task the difference in its TESTED score, a fraction; None where nothing is labelled.
+        For each task the difference in its TESTED score, a fraction; None where nothing is labelled or comparable.
     """
     groups = dict(zip(first[0].frames["frame_id"], first[0].frames["group"], strict=True))
-    found: dict[Task, Difference | None] = {}
-    for task, name in TESTED.items():
+    found: dict[Task, Difference | None] = dict.fromkeys(TESTED, None)
+    for task in tasks:
         a, b = (np.stack([cluster_tables(run, task, groups) for run in side], axis=1) for side in (first, second))
         if not a.size or not a.any():
-            found[task] = None
             continue
+        score = SCORES[task][TESTED[task]]
         if _identical(task, [*first, *second]):
             # No estimate but a fact, also where clusters are too few for an interval.
             found[task] = Difference(0.0, Interval(0.0, 0.0, len(a)), 1.0)
-            continue
-        # Repeated so that both sides have the same number of runs; that changes no mean.
-        runs = lcm(a.shape[1], b.shape[1])
-        one, other = (np.repeat(side, runs // side.shape[1], axis=1) for side in (a, b))
-        mean = _mean_over_runs(SCORES[task][name])
-        found[task] = paired_differences(one, other, {name: mean}, resamples, seed)[name]
+        elif min(len(first), len(second)) > 1:
+            found[task] = over_trainings([(a, -1.0), (b, 1.0)], score, resamples, seed, (-1.0, 1.0))
+        else:
+            # Repeated so that both sides have the same number of trainings; that changes no mean.
+            most = max(len(first), len(second))
+            one, other = (np.repeat(side, most // side.shape[1], axis=1) for side in (a, b))
+            mean = {TESTED[task]: _mean_over_trainings(score)}
+            found[task] = paired_differences(one, other, mean, resamples, seed)[TESTED[task]]
     return found
 
 
@@ -203,7 +213,7 @@ def _identical(task: Task, runs: Sequence[Answers]) -> bool:
     return all(mine == answers[0] for mine in answers)
 
 
-def _mean_over_runs(score: Score) -> Score:
+def _mean_over_trainings(score: Score) -> Score:
     return lambda sums: np.asarray(score(sums)).mean(axis=-1)
 
 

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reseed.base.classes import CLASSES, DECISIONS
-from reseed.score.bootstrap import Interval, Score, cluster_counts, intervals
+from reseed.score.bootstrap import Interval, Score, cluster_counts, intervals, over_trainings
 from reseed.score.confusion import (
     Counts,
+    Shares,
     accuracy,
     class_indices,
     class_scores,
@@ -182,4 +183,62 @@ def as_intervals(found: Mapping[str, Interval]) -> dict[str, Any]:
             "reason": interval.reason,
         }
         for name, interval in found.items()
+    }
+
+
+@dataclass(frozen=True)
+class Trainings:
+    """One score of every training of a recipe; fractions.
+
+    Args:
+        values: (T,) in the order of the trainings, the first being the model.
+        interval: 95 % interval of their mean, over groups and trainings; not available with one training.
+    """
+
+    values: Shares
+    interval: Interval
+
+    @property
+    def mean(self) -> float:
+        """Mean over trainings."""
+        return float(self.values.mean())
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation over trainings (n - 1); NaN with a single one."""
+        return float(self.values.std(ddof=1)) if len(self.values) > 1 else float("nan")
+
+
+def score_trainings(task: Task, tables: Counts, resamples: int, seed: int) -> dict[str, Trainings]:
+    """Score every training of a recipe.
+
+    Args:
+        task: `patch` or `frame`.
+        tables: (G, T, K, K) confusion counts of each group under each training.
+        resamples: Of the bootstrap.
+        seed: Of the bootstrap.
+    """
+    found = {}
+    for key, entry in SCORES[task].items():
+        values = np.asarray(entry(tables.sum(axis=0)), dtype=np.float64)
+        if len(values) > 1 and tables.any():
+            interval = over_trainings([(tables, 1.0)], entry, resamples, seed, (0.0, 1.0)).interval
+        else:
+            interval = Interval(float("nan"), float("nan"), len(tables), "one training: its luck is not known")
+        found[key] = Trainings(values, interval)
+    return found
+
+
+def as_trainings(found: Mapping[str, Trainings], n_items: int) -> dict[str, Any]:
+    """Return mean, standard deviation, interval and values of each score, in percent; `n/a` of no items."""
+    if n_items == 0:
+        return dict.fromkeys(found, NOT_AVAILABLE)
+    return {
+        key: {
+            "mean": percent(of.mean),
+            "sd": percent(of.sd) if len(of.values) > 1 else NOT_AVAILABLE,
+            **as_intervals({key: of.interval})[key],
+            "values": [percent(value) for value in of.values],
+        }
+        for key, of in found.items()
     }

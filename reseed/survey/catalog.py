@@ -4,7 +4,7 @@ Nothing is dropped in silence: for each source, files found = kept + quarantined
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -17,7 +17,7 @@ from reseed.artifacts.raw import RawSource
 from reseed.base.errors import SourceError, TableError
 from reseed.params.catalog import CatalogParams
 from reseed.sources.inventory import SYSTEM_FILE, Inventory, take_inventory
-from reseed.survey.geotag import Geotag, merge
+from reseed.survey.geotag import CLOCK_RESET, EXIF_WITHOUT_ZONE, Geotag, merge
 from reseed.survey.identity import clock_resets, merged_sites, one_spelling, survey_days
 from reseed.survey.images import ImageFacts, Images, examine_images
 from reseed.survey.layouts.detect import LAYOUTS, Recognised, recognise
@@ -54,8 +54,18 @@ class Catalog:
 
 
 @dataclass(frozen=True)
-class _Part:
-    """One source, read."""
+class Part:
+    """One source, read.
+
+    Args:
+        source: What was pulled.
+        inventory: Its files.
+        images: Its images, examined.
+        recognised: Its layout, and why.
+        reading: What the layout makes of it.
+        facts: Of every frame, by path.
+        geotags: Likewise.
+    """
 
     source: RawSource
     inventory: Inventory
@@ -85,7 +95,20 @@ def build_catalog(sources: Sequence[RawSource], raw: Path, params: CatalogParams
         TableError: If a table is broken, contradicts another or does not fit the images; if the gold annotator is not
             there or cannot be told.
     """
-    parts = [_read(source, raw / source.name, params) for source in sources]
+    return join_parts([read_part(source, raw / source.name, params) for source in sources], params)
+
+
+def join_parts(parts: Sequence[Part], params: CatalogParams) -> Catalog:
+    """Join the sources into one catalog.
+
+    Args:
+        parts: The sources, each read.
+        params: Section `catalog`.
+
+    Raises:
+        SourceError: As `build_catalog`.
+        TableError: If the gold annotator is not there or cannot be told.
+    """
     quarantine: list[dict[str, object]] = [
         {"path": f"{part.source.name}/{path}", "reason": error.reason, "detail": error.detail}
         for part in parts
@@ -103,26 +126,50 @@ def build_catalog(sources: Sequence[RawSource], raw: Path, params: CatalogParams
         quarantine=QUARANTINE.frame(quarantine),
         counts=_counts(parts, gold),
         remarks=(
-            *(
-                f"{part.source.name}: {remark}"
-                for part in parts
-                for remark in (*part.reading.remarks, *part.reading.labels.remarks)
-            ),
+            *(f"{part.source.name}: {remark}" for part in parts for remark in _remarks(part)),
             *merged_sites(sites),
         ),
     )
 
 
-def _read(source: RawSource, root: Path, params: CatalogParams) -> _Part:
+def _remarks(part: Part) -> Iterator[str]:
+    yield from part.reading.remarks
+    yield from part.reading.labels.remarks
+    times = Counter(geotag.time_from for geotag in part.geotags.values())
+    if times[EXIF_WITHOUT_ZONE]:
+        yield f"the EXIF time of {times[EXIF_WITHOUT_ZONE]} frames names no time zone: it is read as UTC"
+    resets = sum(CLOCK_RESET in geotag.problems for geotag in part.geotags.values())
+    if resets:
+        yield f"the clock of {resets} frames was reset: their times are left out, and their names give the order"
+
+
+def read_part(
+    source: RawSource,
+    root: Path,
+    params: CatalogParams,
+    look: Callable[[Inventory, int], Images] = examine_images,
+) -> Part:
+    """Read one source.
+
+    Args:
+        source: What it is.
+        root: Folder of its files.
+        params: Section `catalog`.
+        look: How its images are examined: in full, or at a glance.
+
+    Raises:
+        SourceError: If it has no image.
+        TableError: If it is not of its layout, or a table of it is broken.
+    """
     inventory = take_inventory(source.name, root)
     if not inventory.images:
         raise SourceError(f"{root}: no image among {inventory.found} files; JPEG, PNG, BMP and TIFF are read")
     recognised = recognise(inventory, source.layout, params)
-    images = examine_images(inventory, params.max_pixels)
+    images = look(inventory, params.max_pixels)
     reading = LAYOUTS[recognised.layout](inventory, images, params)
     facts = {path: _facts(path, images, reading) for path in reading.places}
     geotags = _geotags(reading, facts)
-    part = _Part(source, inventory, images, recognised, reading, facts, geotags)
+    part = Part(source, inventory, images, recognised, reading, facts, geotags)
     placed = len(facts) - len(reading.assembled) + sum(len(frame.pieces) for frame in reading.assembled.values())
     assert placed == part.kept, f"{recognised.layout} places {placed} of {part.kept} images"
     return part
@@ -133,7 +180,7 @@ def _geotags(reading: Reading, facts: dict[str, ImageFacts]) -> dict[str, Geotag
     stems = {path: PurePosixPath(path).name if path in reading.assembled else _stem(path) for path in reading.places}
     geotags = {path: merge(facts[path].exif, place.log, stems[path]) for path, place in reading.places.items()}
     for path in clock_resets((path, geotag.captured_at) for path, geotag in geotags.items()):
-        problems = (*geotags[path].problems, "clock_reset")
+        problems = (*geotags[path].problems, CLOCK_RESET)
         geotags[path] = replace(geotags[path], captured_at="", time_from="none", problems=problems)
     return geotags
 
@@ -151,7 +198,7 @@ def _stem(path: str) -> str:
     return PurePosixPath(path).stem
 
 
-def _frames(part: _Part, sites: Mapping[str, str]) -> list[dict[str, object]]:
+def _frames(part: Part, sites: Mapping[str, str]) -> list[dict[str, object]]:
     """Return the rows of FRAMES of one source, each with its site as all sources spell it and its sequence."""
     without: dict[str, list[tuple[str, str, float]]] = {}
     for path, place in part.reading.places.items():
@@ -162,7 +209,7 @@ def _frames(part: _Part, sites: Mapping[str, str]) -> list[dict[str, object]]:
     return [_frame(part, path, sites[place.site], days.get(path, "")) for path, place in part.reading.places.items()]
 
 
-def _frame(part: _Part, path: str, site: str, day: str) -> dict[str, object]:
+def _frame(part: Part, path: str, site: str, day: str) -> dict[str, object]:
     place, geotag, facts = part.reading.places[path], part.geotags[path], part.facts[path]
     source = part.source.name
     return {
@@ -183,7 +230,7 @@ def _frame(part: _Part, path: str, site: str, day: str) -> dict[str, object]:
     }
 
 
-def _piece_rows(parts: list[_Part]) -> list[dict[str, object]]:
+def _piece_rows(parts: Sequence[Part]) -> list[dict[str, object]]:
     return [
         {
             "frame_id": f"{part.source.name}/{path}",
@@ -198,7 +245,7 @@ def _piece_rows(parts: list[_Part]) -> list[dict[str, object]]:
     ]
 
 
-def _annotation_rows(parts: list[_Part], gold: dict[str, str]) -> list[dict[str, object]]:
+def _annotation_rows(parts: Sequence[Part], gold: dict[str, str]) -> list[dict[str, object]]:
     return [
         {
             "frame_id": f"{part.source.name}/{rectangle.path}",
@@ -217,7 +264,7 @@ def _annotation_rows(parts: list[_Part], gold: dict[str, str]) -> list[dict[str,
     ]
 
 
-def _frame_label_rows(parts: list[_Part], gold: dict[str, str]) -> list[dict[str, object]]:
+def _frame_label_rows(parts: Sequence[Part], gold: dict[str, str]) -> list[dict[str, object]]:
     return [
         {
             "frame_id": f"{part.source.name}/{said.path}",
@@ -231,12 +278,12 @@ def _frame_label_rows(parts: list[_Part], gold: dict[str, str]) -> list[dict[str
     ]
 
 
-def _gold_annotators(parts: list[_Part], asked: str) -> dict[str, str]:
+def _gold_annotators(parts: Sequence[Part], asked: str) -> dict[str, str]:
     """Return the annotator of each labelled source whose labels are the reference.
 
     The one asked for, where there is one of that name; else the only one: a source has then no other reference.
     """
-    found = {part.source.name: _annotators(part) for part in parts if _annotators(part)}
+    found = {part.source.name: annotators_of(part) for part in parts if annotators_of(part)}
     if not found and asked != AUTO:
         raise TableError(
             f"catalog.annotator: {asked!r} has no labels, and neither has any other annotator; set it to "
@@ -253,13 +300,14 @@ def _gold_annotators(parts: list[_Part], asked: str) -> dict[str, str]:
     return gold
 
 
-def _annotators(part: _Part) -> list[str]:
+def annotators_of(part: Part) -> list[str]:
+    """Return the names of those who labelled a source, sorted."""
     labels = part.reading.labels
     named = {rectangle.annotator for rectangle in labels.rectangles}
     return sorted(named | {said.annotator for said in labels.frame_labels})
 
 
-def _require_usable(parts: list[_Part], quarantine: list[dict[str, object]], params: CatalogParams) -> None:
+def _require_usable(parts: Sequence[Part], quarantine: list[dict[str, object]], params: CatalogParams) -> None:
     usable, unusable = sum(len(part.images.usable) for part in parts), len(quarantine)
     shown = "; ".join(f"{row['path']} ({row['reason']}: {row['detail']})" for row in quarantine[:_SHOWN])
     what = f"{unusable} of {usable + unusable} images cannot be used: {shown}{' ...' if unusable > _SHOWN else ''}"
@@ -271,7 +319,7 @@ def _require_usable(parts: list[_Part], quarantine: list[dict[str, object]], par
         raise SourceError(f"{what}; more than catalog.max_quarantined_pct {params.max_quarantined_pct}")
 
 
-def _counts(parts: list[_Part], gold: dict[str, str]) -> dict[str, Any]:
+def _counts(parts: Sequence[Part], gold: dict[str, str]) -> dict[str, Any]:
     sources = {part.source.name: _source_counts(part, gold.get(part.source.name, "")) for part in parts}
     total = {
         name: sum(counts[name] for counts in sources.values()) for name in ("found", "kept", "quarantined", "ignored")
@@ -279,7 +327,7 @@ def _counts(parts: list[_Part], gold: dict[str, str]) -> dict[str, Any]:
     return {"total": total, "gold_annotator": ", ".join(sorted(set(gold.values()))), "sources": sources}
 
 
-def _source_counts(part: _Part, gold: str) -> dict[str, Any]:
+def _source_counts(part: Part, gold: str) -> dict[str, Any]:
     tables = set(part.reading.tables)
     ignored = Counter({SYSTEM_FILE: len(part.inventory.system), _TABLE: len(tables)})
     ignored.update(part.inventory.repeated.values())

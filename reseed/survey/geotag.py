@@ -24,6 +24,8 @@ from reseed.sources.inventory import READABLE
 T = TypeVar("T")
 
 DISAGREEMENT_M: Final = 50.0
+EXIF_WITHOUT_ZONE: Final = "exif_without_zone"
+CLOCK_RESET: Final = "clock_reset"
 DISAGREEMENT_S: Final = 60.0  # two clocks that nobody set to each other
 FIRST_YEAR: Final = 2000  # before: a recorder whose clock was never set
 LAST_YEAR: Final = 2100
@@ -198,7 +200,7 @@ def merge(exif: Facts, log: Facts | None, stem: str) -> Geotag:
         problems.append("time_disagreement")  # more than a time zone
     taken, time_from = next(((time, origin) for time, origin in times if time), (None, "none"))
     if time_from == "exif" and not exif.zone_from and not second.taken and taken != named:
-        time_from = "exif_without_zone"
+        time_from = EXIF_WITHOUT_ZONE
     return Geotag(
         latitude_deg=position.latitude_deg,
         longitude_deg=position.longitude_deg,

@@ -26,8 +26,8 @@ _RESET: Final = timedelta(days=1)
 # Folders of cameras that work side by side: their frames belong together one by one.
 _BESIDE = re.compile(r"cam(era)?[ _\-]*(\d+|[a-d]|left|right|port|starboard)", re.IGNORECASE)
 # Folders that a camera begins by itself, one after the other: `DCIM`, and by the standard for camera folders (DCF)
-# three digits and five characters, such as `100GOPRO`, `101_PANA`, `100MSDCF`; eight digits are a day.
-_COUNTED = re.compile(r"DCIM|[1-9]\d\d(?!\d{5})[A-Z0-9_]{5}|DJI_\d{3}|HERO\d+ .*\d")
+# three digits and five characters, such as `100GOPRO`, `101_PANA`; eight digits are a day, four may be a year.
+_COUNTED = re.compile(r"DCIM|(?!(?:19|20)\d\d[A-Z])[1-9]\d\d(?!\d{5})[A-Z0-9_]{5}|DJI_\d{3}|HERO\d+ .*\d")
 _MAKERS = re.compile(r"dcim|[1-9]\d\d(gopro|media|canon|_pana|_fuji|msdcf|olymp|nikon|apple|andro|d\d{4}|nd\d{3})")
 _COPIED = re.compile(r" ?\(\d+\)$| copy$")
 _PLAIN: Final = ("images", "image", "img", "imgs", "photos", "pictures", "frames", "data")

@@ -115,6 +115,7 @@ class LabelMaps:
     def __init__(self, inventory: Inventory, params: CatalogParams) -> None:
         self._inventory = inventory
         self._given = params.label_map
+        self._others = frozenset(inventory.others)
         self._known: dict[str, LabelMap] = {}
         self.files: set[str] = set()
 
@@ -129,7 +130,7 @@ class LabelMaps:
         else:
             steps = (PurePosixPath(folder or "."), *PurePosixPath(folder or ".").parents)
             beside = [(step / self._given).as_posix() for step in steps]
-            path = next((path for path in beside if path in self._inventory.others), "")
+            path = next((path for path in beside if path in self._others), "")
         if path not in self._known:
             self._known[path] = self._read(path)
         return self._known[path]

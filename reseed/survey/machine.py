@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from reseed.base.csv import Row
@@ -130,6 +131,7 @@ def find_witness(columns: Sequence[str], annotators: Sequence[str] | None = None
     )
 
 
+@cache
 def is_machine(name: str) -> bool:
     """Whether the name of an annotator is that of a machine.
 

@@ -59,7 +59,7 @@ _FORMATS: Final = {
     ".pt": "application/x-pytorch",
 }
 # Scores that are no percentages, by the last part of their key.
-_NO_PERCENT: Final = frozenset({"n", "alpha", "synthetic", "frames_train", "frames_test"})
+_NO_PERCENT: Final = frozenset({"n", "alpha", "synthetic"})
 _KINDS: Final = {bool: "Boolean", int: "Integer", float: "Float"}
 
 

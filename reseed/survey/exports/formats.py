@@ -4,7 +4,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -151,21 +152,31 @@ def read_viame(inventory: Inventory, path: str) -> TextTable | None:
     return _table(where, "viame", found, columns=("image", "frame", "x0", "y0", "x1", "y1", "confidence", "species"))
 
 
-def read_yolo(inventory: Inventory, path: str) -> TextTable | None:
-    """Read the label file of one image; None if it is another text, or if no image has its name.
+def yolo_reader(inventory: Inventory) -> Callable[[str], TextTable | None]:
+    """Return what reads the label file of one image; None if it is another text, or if no image has its name."""
+    images = {PurePosixPath(path).with_suffix("").as_posix(): path for path in reversed(inventory.images)}
+    names: dict[int, str] = {}
+
+    def read(path: str) -> TextTable | None:
+        image = _yolo_image(images, path)
+        if image is not None and not names:
+            names.update(_yolo_names(inventory))
+        return None if image is None else _read_yolo(inventory, path, image, names)
+
+    return read
+
+
+def _read_yolo(inventory: Inventory, path: str, image: str, names: Mapping[int, str]) -> TextTable | None:
+    """Read the label file of one image.
 
     Raises:
         TableError: If a class has no name.
     """
     where = f"{inventory.source}/{path}"
-    image = _yolo_image(inventory, path)
-    if image is None:
-        return None
     text = decode_text((inventory.root / path).read_bytes(), where)
     lines = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines or not all(_YOLO_LINE.fullmatch(" ".join(parts)) for _, parts in lines):
         return None
-    names = _yolo_names(inventory)
     rows = []
     for number, (index, *numbers) in lines:
         name = names.get(int(index))
@@ -184,13 +195,14 @@ def read_yolo(inventory: Inventory, path: str) -> TextTable | None:
     return _table(where, "yolo", rows)
 
 
-READERS: Final[dict[str, Callable[[Inventory, str], TextTable | None]]] = {
-    "csv": read_csv,
-    "coco": read_coco,
-    "label-studio": read_label_studio,
-    "cpce": read_cpce,
-    "viame": read_viame,
-    "yolo": read_yolo,
+# Each gives, for the files of a source, what reads one of them; None: the file is no such export.
+READERS: Final[dict[str, Callable[[Inventory], Callable[[str], TextTable | None]]]] = {
+    "csv": lambda inventory: partial(read_csv, inventory),
+    "coco": lambda inventory: partial(read_coco, inventory),
+    "label-studio": lambda inventory: partial(read_label_studio, inventory),
+    "cpce": lambda inventory: partial(read_cpce, inventory),
+    "viame": lambda inventory: partial(read_viame, inventory),
+    "yolo": yolo_reader,
 }
 
 
@@ -266,13 +278,13 @@ def _is_detection(cells: list[str]) -> bool:
     return all(re.fullmatch(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", cell) for cell in numbers)
 
 
-def _yolo_image(inventory: Inventory, path: str) -> str | None:
+def _yolo_image(images: Mapping[str, str], path: str) -> str | None:
     """Return the image that a label file is of: beside it, or in `images` where the file is in `labels`."""
     stem = PurePosixPath(path).with_suffix("")
     parts = list(stem.parts)
     stems = {stem.as_posix()}
     stems |= {"/".join([*parts[:at], "images", *parts[at + 1 :]]) for at, name in enumerate(parts) if name == "labels"}
-    return next((image for image in inventory.images if PurePosixPath(image).with_suffix("").as_posix() in stems), None)
+    return next((images[stem] for stem in sorted(stems) if stem in images), None)
 
 
 def _yolo_names(inventory: Inventory) -> dict[int, str]:

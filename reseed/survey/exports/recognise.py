@@ -1,6 +1,6 @@
 """Which tool wrote the files of a source: the one recognised, or the nearest one and what is missing."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -39,8 +39,9 @@ def find_exports(inventory: Inventory) -> tuple[list[Export], dict[str, str]]:
     """Return the files that tools wrote, and by path of other tables the tool that is nearest and what is missing."""
     found: list[Export] = []
     near: dict[str, str] = {}
+    readers = {name: reader(inventory) for name, reader in READERS.items()}
     for path in inventory.others:
-        tables = dict(_tables(inventory, path))
+        tables = dict(_tables(path, readers))
         fitting = [
             (len(declared.signed(table.columns)), len(declared.needs), tool)
             for tool, (declared, table) in tables.items()
@@ -90,7 +91,9 @@ def not_this_export(tool: str, inventory: Inventory, tables: list[tuple[str, Tex
     return TableError(f"{inventory.source}: {what}; found: {said}")
 
 
-def _tables(inventory: Inventory, path: str) -> Iterator[tuple[str, tuple[Declaration, TextTable]]]:
+def _tables(
+    path: str, readers: Mapping[str, Callable[[str], TextTable | None]]
+) -> Iterator[tuple[str, tuple[Declaration, TextTable]]]:
     name = PurePosixPath(path).name.casefold()
     read: dict[str, TextTable | None] = {}
     for tool, declared in declarations().items():
@@ -98,7 +101,7 @@ def _tables(inventory: Inventory, path: str) -> Iterator[tuple[str, tuple[Declar
             continue
         if declared.format not in read:
             try:
-                read[declared.format] = READERS[declared.format](inventory, path)
+                read[declared.format] = readers[declared.format](path)
             except TableError:  # a file that is no table says nothing; a layout that needs it says what is wrong
                 read[declared.format] = None
         table = read[declared.format]

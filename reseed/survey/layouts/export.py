@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from reseed.artifacts.annotations import MACHINE
@@ -17,9 +17,8 @@ from reseed.params.catalog import CatalogParams
 from reseed.sources.inventory import Inventory
 from reseed.survey.exports.declaration import Declaration, declarations
 from reseed.survey.exports.formats import READERS, yolo_name_files
-from reseed.survey.exports.place import PLACES, Sheet, label_boxes, number_of
+from reseed.survey.exports.place import PLACES, Sheet, Size, label_boxes, number_of
 from reseed.survey.exports.recognise import export_files, not_this_export
-from reseed.survey.exports.shapes import Size
 from reseed.survey.frame_finder import FrameFinder
 from reseed.survey.geotag import Facts, facts_from_log
 from reseed.survey.images import Images
@@ -27,6 +26,8 @@ from reseed.survey.label_tables import lost_frames, required_text
 from reseed.survey.labels import LabelMaps, Labels, Rectangle, Said, settle, unmapped_error
 from reseed.survey.layouts.reading import Place, Reading, folder_of, picture_place
 from reseed.survey.machine import find_witness, machine_remark, nothing_left, unknown_remark
+
+_UPLOADED: Final = "imported"
 
 
 @dataclass(frozen=True)
@@ -85,11 +86,8 @@ def read_export(tool: str) -> Callable[[Inventory, Images, CatalogParams], Readi
 
 
 def _sheets(tool: str, declared: Declaration, inventory: Inventory, maps: LabelMaps) -> list[Sheet]:
-    tables = [
-        (path, table)
-        for path in export_files(declared, inventory)
-        if (table := READERS[declared.format](inventory, path))
-    ]
+    reader = READERS[declared.format](inventory)
+    tables = [(path, table) for path in export_files(declared, inventory) if (table := reader(path))]
     fitting = [(path, table) for path, table in tables if not declared.lacking(table.columns)]
     if not fitting:
         raise not_this_export(tool, inventory, tables)
@@ -148,6 +146,12 @@ def _labels(
     for sheet in sheets:
         if sheet.witness.says_nothing and not declared.people_only:
             remarks.append(unknown_remark(sheet.table.where, len(sheet.table.rows)))
+        uploaded = sum(sheet.witness.annotator(row).casefold() == _UPLOADED for row in sheet.table.rows)
+        if uploaded:
+            remarks.append(
+                f"{sheet.table.where}: {uploaded} labels were uploaded (annotator Imported): the tool does not say "
+                "whether a person or a machine made them"
+            )
         for row, frame in _placed(sheet, finder):
             counts["rows"] += 1
             code, objection = _code(sheet, row)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
 from reseed.artifacts.frames import FRAMES
-from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
+from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS, REPEAT_DECISIONS, REPEAT_PREDICTIONS
 from reseed.artifacts.raw import RawSource, write_raw
 from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.artifacts.table import Table
@@ -27,6 +27,7 @@ OUTPUTS = (
     "data/predictions/patches.csv",
     "data/predictions/frames.csv",
 )
+REPEATED = ("data/predictions/repeats.csv", "data/predictions/repeat_frames.csv")
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Reef:
         params: params.yaml.
         digest: Of the source.
         synthetic: Whether it was rendered.
+        repeats: Of each further training, the patch ids that it predicts wrongly; it decides frames as the first.
     """
 
     frames: dict[str, tuple[str, str]]
@@ -54,6 +56,7 @@ class Reef:
     params: str = "aggregate:\n  alpha: 0.5\ntrain:\n  lr: 0.001\n  seed: 0\n"
     digest: str = "ab" * 32
     synthetic: bool = False
+    repeats: tuple[frozenset[str], ...] = ()
 
     def but(self, **changes: object) -> "Reef":
         return replace(self, **changes)
@@ -101,7 +104,7 @@ class History:
         for name, text in files.items():
             write_text(self.root / name.replace("__", "/"), text)
         lines = ["schema: '2.0'", "stages:", "  all:", "    cmd: true", "    outs:"]
-        for path in OUTPUTS:
+        for path in (*OUTPUTS, *(REPEATED if run.repeats else ())):
             content = (self.root / path).read_bytes()
             digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
             cached = self.object(digest)
@@ -125,6 +128,8 @@ def write_outputs(root: Path, run: Reef) -> None:
     patches = [_patch(run, patch, index) for patch, index in run.gold.items()]
     PATCH_PREDICTIONS.write(PATCH_PREDICTIONS.frame(patches), data / "predictions/patches.csv")
     FRAME_PREDICTIONS.write(_decided(run), data / "predictions/frames.csv")
+    if run.repeats:
+        _write_repeats(data / "predictions", run)
     FRAMES.write(_table(FRAMES, [_frame(run, frame) for frame in run.frames]), data / "catalog/frames.csv")
     splits = [{"frame_id": f, "group": group, "split": split} for f, (group, split) in run.frames.items()]
     SPLITS_TABLE.write(SPLITS_TABLE.frame(splits), data / "catalog/splits.csv")
@@ -150,6 +155,21 @@ def _patch(run: Reef, patch: str, index: int) -> dict[str, object]:
         "p_deploy": 0.4,
         "predicted": said,
     }
+
+
+def _write_repeats(folder: Path, run: Reef) -> None:
+    others = [run.but(wrong=wrong) for wrong in run.repeats]
+    patches = [
+        _patch(other, patch, index) | {"repeat": number}
+        for number, other in enumerate(others, 1)
+        for patch, index in run.gold.items()
+    ]
+    frames = [
+        row | {"repeat": number} for number, other in enumerate(others, 1) for row in _decided(other).to_dict("records")
+    ]
+    names = ((REPEAT_PREDICTIONS, patches, "repeats.csv"), (REPEAT_DECISIONS, frames, "repeat_frames.csv"))
+    for table, rows, name in names:
+        table.write(table.frame([{key: row[key] for key in table.names} for row in rows]), folder / name)
 
 
 def _decided(run: Reef) -> pd.DataFrame:

@@ -33,7 +33,7 @@ def result_files(run: Reef) -> dict[str, str]:
     metrics = {
         PATCH: as_metrics(patch),
         FRAME: {"alpha": 0.5} | as_metrics(frame),
-        "data": {"synthetic": run.synthetic, "frames_train": 1, "frames_test": 24},
+        "data": {"synthetic": run.synthetic},
     }
     rows = [site_row(run, site) for site in SITES]
     names = [column.name for column in BY_SITE]

@@ -182,7 +182,7 @@ def test_several_runs_show_their_spread(history: History, capsys: pytest.Capture
         {"key": "train.seed", "old": "0, 1", "new": "0, 1", "same_on_both": True},
     ]
     out = text(capsys, "--a", names[0], names[1], "--b", names[2])
-    assert "Mean over runs +- standard deviation" in out
+    assert "Mean over trainings +- standard deviation (2 of A, 1 of B)" in out
     assert names[0][:7] in out
 
 
@@ -202,3 +202,64 @@ def test_what_is_compared_with_what_must_be_said(
 ) -> None:
     assert main(["compare", *argv]) == 2
     assert "name two (`compare main HEAD`)" in capsys.readouterr().err
+
+
+def test_with_one_training_each_only_the_networks_are_compared(
+    history: History, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = reef()
+    history.commit(run.but(wrong=every(run.gold, 5)))
+    history.commit(run)
+    assert report(capsys, "HEAD~1", "HEAD")["trainings"] == {"a": 1, "b": 1}
+    out = text(capsys, "HEAD~1", "HEAD")
+    assert "One training on A and B: where the interval excludes zero, these two networks differ; whether" in out
+
+
+def test_the_interval_spans_the_trainings_of_both_sides(history: History, capsys: pytest.CaptureFixture[str]) -> None:
+    run = reef()
+    # Trainings of A miss a fifth, a quarter and a fifth of the patches, those of B a seventh, a half and an eighth.
+    a, b = ([every(run.gold, step) for step in steps] for steps in ((5, 4, 5), (7, 2, 8)))
+    history.commit(run.but(wrong=a[0], repeats=tuple(a[1:])))
+    history.commit(run.but(wrong=b[0], repeats=tuple(b[1:])))
+    found = report(capsys, "HEAD~1", "HEAD")
+    assert found["trainings"] == {"a": 3, "b": 3}
+    patch = row(found, "patch.macro_f1")
+    assert patch["a"]["values"] == pytest.approx([80.0, 75.0, 80.0], abs=1.5)
+    assert patch["difference"] == pytest.approx(patch["b"]["mean"] - patch["a"]["mean"], abs=1e-3)
+    # One training of B is 33 points worse than the others: no luck of the first three tells the recipes apart.
+    assert patch["low"] < -20 < 20 < patch["high"]
+    assert patch["p"] > 0.3
+    history.commit(run.but(wrong=b[0]))
+    alone = row(report(capsys, "HEAD~2", "HEAD"), "patch.macro_f1")
+    assert alone["high"] - alone["low"] < (patch["high"] - patch["low"]) / 3
+    out = text(capsys, "HEAD~2", "HEAD~1")
+    assert "Mean over trainings +- standard deviation (3 of A, 3 of B)" in out
+    assert "One training" not in out
+    assert "includes zero, over groups and trainings" in out
+
+
+def test_decisions_are_compared_where_only_patches_differ(history: History, capsys: pytest.CaptureFixture[str]) -> None:
+    run = reef()
+    history.commit(run.but(wrong_frames=every(run.frames, 2)))
+    fewer = {patch: index for patch, index in run.gold.items() if not patch.endswith("c003")}
+    history.commit(run.but(gold=fewer))
+    found = report(capsys, "HEAD~1", "HEAD")
+    assert (found["same_test_set"], found["same_frames"]) == (False, True)
+    assert row(found, "patch.macro_f1")["difference"] == row(found, "patch.macro_f1")["p"] == "n/a"
+    assert row(found, "frame.accuracy")["difference"] == 50.0
+    assert row(found, "frame.accuracy")["p"] < 0.05
+    assert found["mcnemar"]["only_b_right"] == len(found["flips"]) == 12
+    out = text(capsys, "HEAD~1", "HEAD")
+    assert "The test sets differ in their patches alone" in out
+    assert "  Labelled patches of A only: " in out
+
+
+def test_two_patch_sizes_of_one_grid_are_named(history: History, capsys: pytest.CaptureFixture[str]) -> None:
+    run = reef()
+    for size in (760, 800):
+        history.commit(run.but(params=f"extract:\n  patch_size: {size}\n"))
+    assert report(capsys, "HEAD~1", "HEAD")["notes"] == [
+        "extract.patch_size 760 and 800 give one grid: the same patches are cut from every test frame"
+    ]
+    assert "Extract.patch_size" not in text(capsys, "HEAD~1", "HEAD")
+    assert report(capsys, "HEAD", "HEAD")["notes"] == []

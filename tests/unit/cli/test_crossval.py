@@ -155,7 +155,7 @@ def test_the_text_leads_with_the_worst_site(stubbed: list[object], capsys: pytes
     said = capsys.readouterr()
     lines = said.out.splitlines()
     assert lines[0] == lines[-1] == f"*** {SYNTHETIC_NOTICE} ***"
-    assert lines[2] == "Held out in turn: 6 sites, each predicted by a network that never saw it"
+    assert lines[2] == "Held out in turn: 6 sites, each predicted by a network that was trained without it"
     assert lines[5].split()[:4] == ["s1", "12", "16.67", "%"]
     assert "lowest 16.67 % (s1)" in said.out
     assert "crossval: 6 trainings" in said.err

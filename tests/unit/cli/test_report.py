@@ -47,7 +47,7 @@ def test_the_interval_of_an_improvement_excludes_zero(history: History, capsys: 
     text = page(capsys, "--base", "HEAD~1", "--head", "HEAD")
     assert re.search(
         r"\*\*Patch macro F1 79\.\d % → 100\.0 %\*\*: it rises by 20\.\d points \(95 % interval \+\d+\.\d to "
-        r"\+\d+\.\d, p 0\.\d{3}\)\. \*\*The confidence interval excludes zero\.\*\*",
+        r"\+\d+\.\d, p 0\.\d{3}\)\. \*\*These two networks differ; whether the change does is not known\*\*",
         text,
     )
     assert "| frame accuracy | 91.7 % | 100.0 % | +8.3 |" in text
@@ -64,8 +64,25 @@ def test_an_interval_that_includes_zero_says_so(history: History, capsys: pytest
     run = reef()
     two_sides(history, run.but(wrong=every(run.gold, 5)), run.but(wrong=every(run.gold, 5, 1) | {min(run.gold)}))
     text = page(capsys, "--base", "HEAD~1", "--head", "HEAD")
-    assert "**The confidence interval includes zero.**" in text
+    assert "**The confidence interval includes zero**; it covers other groups, and not other trainings." in text
     assert "**Frame accuracy 100.0 % → 100.0 %**: every answer is the same." in text
+
+
+def test_several_trainings_tell_whether_the_change_differs(
+    history: History, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = reef()
+    many = [every(run.gold, step) for step in (5, 7, 5)]
+    two_sides(
+        history,
+        run.but(wrong=many[0], repeats=tuple(many[1:])),
+        run.but(wrong=every(run.gold, 40), repeats=(every(run.gold, 50), every(run.gold, 45))),
+    )
+    text = page(capsys, "--base", "HEAD~1", "--head", "HEAD")
+    assert re.search(
+        r"\*\*Patch macro F1 8\d\.\d ± 3\.\d % \(3 trainings\) → 97\.\d ± 0\.\d % \(3 trainings\)\*\*: it rises", text
+    )
+    assert "**The confidence interval excludes zero**, over groups and trainings." in text
 
 
 def test_too_few_groups_say_nothing_about_noise(history: History, capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,10 +105,14 @@ def test_other_test_sets_and_rendered_frames_are_warned_of(
     two_sides(history, run, run.but(gold=gold))
     text = page(capsys, "--base", "HEAD~1", "--head", "HEAD")
     warned = text.split("\n\n")[1]
-    assert warned.startswith(f"> [!WARNING]\n> - **{SYNTHETIC_NOTICE}.**\n> - **The test sets differ**")
+    marks = f"> [!WARNING]\n> - **{SYNTHETIC_NOTICE}.**\n> - **The test sets differ** in their patches alone"
+    assert warned.startswith(marks)
     assert "**Patch macro F1 100.0 % → 100.0 %**: no difference is claimed." in text
     assert "- patches with another reference: 1" in text
-    assert "Not listed: the test sets differ." in text
+    assert "**Frame accuracy 100.0 % → 100.0 %**: every answer is the same." in text
+    history.commit(run.but(frame_gold=dict(run.frame_gold) | {"reef/g0/f0.jpg": "Deploy"}))
+    commit_result(history, run.but(frame_gold=dict(run.frame_gold) | {"reef/g0/f0.jpg": "Deploy"}))
+    assert "Not listed: the test sets differ." in page(capsys, "--base", "HEAD~3", "--head", "HEAD")
 
 
 def test_a_first_result_is_reported_alone(history: History, capsys: pytest.CaptureFixture[str]) -> None:

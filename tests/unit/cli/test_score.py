@@ -36,7 +36,7 @@ def fails(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
 def test_the_output_of_predict_gives_the_scores_of_the_pipeline(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(run)
     aggregate.main([])
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     metrics = read_json(run / "metrics/metrics.json")
     patch = report(capsys, PATCHES, PATCHES, "--where", "split=test")
     assert patch["patch"].items() <= metrics["patch"].items()

@@ -28,15 +28,16 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_table_leads_with_patch_macro_f1(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     aggregate.main([])
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     assert call() == 0
     # Mean colour says Deploy, Coral, No-Deploy, No-Deploy of each frame. Deploy: tp 2, predicted 4, gold 4: F1 4/8;
     # Coral: tp 1, predicted 4, gold 5: 2/9; No-Deploy: tp 3, predicted 7, gold 6: 6/13. Mean 39.46 %.
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == lines[-1] == f"*** {SYNTHETIC_NOTICE} ***"
-    assert lines[2:7] == [
+    assert lines[2:8] == [
         "Test patches: 15 labelled",
         "  macro F1            79.19 %   95 % interval n/a: 2 clusters; an interval needs at least 5",
+        "  over trainings     1 training: how much of it is luck is not known",
         "  best baseline       39.46 %   mean colour",
         "  annotator B         72.70 %   scored like the network, on 15 of these",
         "  accuracy            80.00 %",
@@ -44,7 +45,7 @@ def test_the_table_leads_with_patch_macro_f1(run: Path, capsys: pytest.CaptureFi
     assert "  best baseline       40.00 %   largest class" in lines
     assert any(line.startswith("Patch macro F1 79.2 % is 39.7 points above the best baseline") for line in lines)
     assert any(line.startswith("Frame macro F1 25.0 % does NOT beat the best baseline") for line in lines)
-    assert "Test frames: 3 labelled, alpha 0.49" in lines
+    assert "Test frames: 3 labelled, alpha 0.37" in lines
     assert "Data      demo (demo, sha256 abababababab): 2 train frames, 4 test" in lines
     assert "Pictures  plots/figures" in lines
     assert call("--json") == 0
@@ -59,7 +60,7 @@ def test_a_real_run_elsewhere_without_frame_labels(
 ) -> None:
     write_run(run, synthetic=False, frame_labels=False, alpha="0.5")
     aggregate.main([])
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     monkeypatch.chdir(run.parent)
     assert call(run.name) == 0
     text = capsys.readouterr().out
@@ -71,7 +72,7 @@ def test_a_real_run_elsewhere_without_frame_labels(
 def test_scores_of_weak_labels_say_so(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(run, synthetic=False, kind="weak")
     aggregate.main([])
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     call()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == lines[-1] == f"*** {WEAK_NOTICE} ***"
@@ -79,7 +80,7 @@ def test_scores_of_weak_labels_say_so(run: Path, capsys: pytest.CaptureFixture[s
     assert details["patch"]["test"]["labels"] == details["patch"]["val"]["labels"] == "weak"
     assert details["data"]["patch_labels"]["test"] == {"weak": 15}
     write_run(run, synthetic=False)
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     call()
     assert "WEAK" not in capsys.readouterr().out
     assert json.loads((run / "metrics/details.json").read_text())["patch"]["test"]["labels"] == "annotated"
@@ -95,20 +96,20 @@ def change(path: Path, column: str, old: str, new: str) -> None:
 
 def test_a_score_over_an_absent_class_says_so_beside_the_number(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     aggregate.main([])
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     call()
     assert "!" not in capsys.readouterr().out
     change(run / "data/predictions/patches.csv", "gold", "Coral", "No-Deploy")
     change(run / "data/patches/labels.csv", "label", "Coral", "No-Deploy")
     change(run / "data/catalog/frame_labels.csv", "label", "Deploy", "No-Deploy")
     aggregate.main([])
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     call()
     lines = capsys.readouterr().out.splitlines()
     patch = next(n for n, line in enumerate(lines) if line.startswith("Test patches"))
     frame = next(n for n, line in enumerate(lines) if line.startswith("Test frames"))
-    assert lines[patch + 2] == "  ! no patch is Coral by reference: counts 0 in the macro F1"
-    assert lines[frame + 2] == "  ! every frame is No-Deploy by reference: Deploy counts 0 in the macro F1"
+    assert lines[patch + 3] == "  ! no patch is Coral by reference: counts 0 in the macro F1"
+    assert lines[frame + 3] == "  ! every frame is No-Deploy by reference: Deploy counts 0 in the macro F1"
 
 
 def test_no_scores_yet(run: Path) -> None:
@@ -124,10 +125,20 @@ def test_it_starts_without_matplotlib() -> None:
     )
 
 
+def test_the_spread_over_trainings_stands_below_the_score(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(run, repeats="DN")
+    aggregate.main([])
+    evaluate.main([])
+    call()
+    lines = capsys.readouterr().out.splitlines()
+    assert "  over trainings     37.4 ± 36.3 (3 trainings)" in lines
+    assert "  over trainings     30.0 ± 8.7 (3 trainings)" in lines
+
+
 def test_scores_of_machine_labels_say_so(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(run, synthetic=False, kind="machine")
     aggregate.main([])
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     call()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == lines[-1] == f"*** {MACHINE_NOTICE} ***"
@@ -141,5 +152,5 @@ def test_one_frame_label_of_a_machine_marks_every_score(run: Path, capsys: pytes
     labels.loc[(labels["gold"] == "1").idxmax(), "kind"] = "machine"
     labels.to_csv(run / "data/catalog/frame_labels.csv", index=False, lineterminator="\n")
     aggregate.main([])
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     assert json.loads((run / "metrics/details.json").read_text())["patch"]["test"]["labels"] == "machine"

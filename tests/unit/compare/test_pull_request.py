@@ -83,6 +83,8 @@ def test_without_a_result_of_base_head_stands_alone(history: History) -> None:
         "base": None,
         "head": 100.0,
         "difference": "n/a",
+        "base_sd": "n/a",
+        "head_sd": "n/a",
     }
     with pytest.raises(ReseedError, match=r"metrics/by_site\.csv"):
         report(history, "HEAD", "HEAD~1")
@@ -97,8 +99,10 @@ def test_another_test_set_gives_no_difference_anywhere(history: History) -> None
     found = report(history)
     assert found["same_test_set"] is False
     assert found["test_set"]["differences"] == {"patches with another reference": 1}
+    assert found["same_frames"] is True
     for entry in (*found["scores"], *found["classes"], *found["sites"]):
-        assert entry["difference"] == "n/a"
+        # The frames are the same, so their decisions can be compared.
+        assert entry["difference"] == (0.0 if entry.get("score", "").startswith("frame.") else "n/a")
 
 
 @pytest.mark.parametrize("same", [True, False])

@@ -17,6 +17,7 @@ from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError
 from reseed.base.probabilities import predicted_classes, softmax
 from reseed.engines.export import FRAME_OUTPUTS, PATCH_OUTPUTS, drawn_patches, export_network, require_parity
+from reseed.engines.onnx_engine import OnnxEngine
 from reseed.engines.torch_engine import load_folder
 from reseed.network.model import LAST_LAYER, Network, network_logits
 from reseed.score.alpha import decisions
@@ -64,6 +65,7 @@ def test_what_the_file_says_of_itself(exported: bytes, folder: Path) -> None:
         "input": "images: uint8, (patches, 32, 32, 3), RGB as stored; normalisation is inside",
         "backbone": "mobilenet_v3_small",
         "model_sha256": load_folder(folder)[1].sha256,
+        "flips": "1",
         "alpha": "0.3",
     }
     assert b"site-packages" not in exported, "a path of the machine that exported"
@@ -209,3 +211,16 @@ def test_drawn_patches_are_the_same_and_varied() -> None:
     assert patches[2:].std(axis=(1, 2, 3)).max() > 40
     classes = predicted_classes(softmax(network_logits(lively("mobilenet_v3_small"), patches, 28, CPU)))
     assert len(set(classes)) > 1
+
+
+@pytest.mark.parametrize("flips", [2, 4])
+def test_an_exported_file_carries_the_flips(folder: Path, flips: int) -> None:
+    network, facts = load_folder(folder)
+    data = export_network(network, replace(facts, flips=flips))
+    assert require_parity(data, network, PATCHES, "x.onnx").n == 60
+    engine = OnnxEngine.open(data, "x.onnx", threads=1)
+    assert engine.facts.flips == flips
+    axes = [(), (2,), (1,), (1, 2)][:flips]
+    expected = np.mean([network_logits(network, np.flip(PATCHES, axis), 60, CPU) for axis in axes], axis=0)
+    np.testing.assert_allclose(engine.logits(PATCHES), expected, atol=1e-3)
+    assert np.abs(engine.logits(PATCHES) - network_logits(network, PATCHES, 60, CPU)).max() > 1e-2

@@ -10,9 +10,10 @@ from torch import nn
 
 from reseed.base.errors import ModelError, ParamsError, ReseedError
 from reseed.base.probabilities import predicted_classes, softmax
+from reseed.network.epochs import EpochScore, lr_factor
 from reseed.network.model import Network, network_logits, state_bytes
 from reseed.network.runtime import resolve_device
-from reseed.network.training import EpochScore, FitResult, curve_rows, fit, train_metrics
+from reseed.network.training import FitResult, curve_rows, fit, repeat_params, train_metrics
 from reseed.params.train import TrainParams
 from tests.unit.network.conftest import Reef
 
@@ -163,3 +164,64 @@ def test_files_for_people_hold_percent(reef: Reef) -> None:
         "val_macro_f1": 33.3333,
         "val_accuracy": 50.0,
     }
+
+
+def test_the_cosine_schedule_by_hand() -> None:
+    # Ten steps, two of them up: 1/2, 1, then half a cosine over the eight left: from 1 to cos(7/8 pi) = -0.92388.
+    factors = [lr_factor(step, 10, 0.2) for step in range(10)]
+    assert factors[:3] == [0.5, 1.0, 1.0]
+    assert factors[6] == pytest.approx(0.5)
+    assert factors[9] == pytest.approx((1 - 0.9238795) / 2, abs=1e-6)
+    assert lr_factor(0, 10, 0.0) == 1.0
+
+
+def test_the_cosine_schedule_keeps_the_last_epoch_and_needs_no_validation(reef: Reef, train_params: Make) -> None:
+    params = train_params(schedule="cosine", warmup=0.1, epochs=3)
+    with_val, without = train(reef, params), train(replace(reef, val_rows=reef.val_rows[:0]), params)
+    assert with_val.best is with_val.history[-1]
+    assert len(without.history) == 3
+    assert np.isnan(without.best.val_macro_f1)
+    assert state_bytes(with_val.network.state_dict()) == state_bytes(without.network.state_dict())
+
+
+def test_a_frozen_backbone_stays_as_it_was_and_the_head_learns(reef: Reef, train_params: Make) -> None:
+    torch.manual_seed(5)
+    start = Network("mobilenet_v3_small").backbone.state_dict()
+    params = train_params(schedule="cosine", freeze="backbone", epochs=1)
+    result = fit(reef.images, reef.labels, reef.train_rows, reef.val_rows, params, start)
+    for name, tensor in result.network.backbone.state_dict().items():
+        assert torch.equal(tensor, start[name]), name
+    before = fit(
+        reef.images, reef.labels, reef.train_rows, reef.val_rows, params.model_copy(update={"lr": 1e-12}), start
+    )
+    assert not torch.equal(result.network.head[0].weight, before.network.head[0].weight)
+
+
+def test_frozen_statistics_stay_and_weights_learn(reef: Reef, train_params: Make) -> None:
+    torch.manual_seed(5)
+    start = Network("mobilenet_v3_small").backbone.state_dict()
+    params = train_params(freeze="norm", epochs=1)
+    kept = fit(reef.images, reef.labels, reef.train_rows, reef.val_rows, params, start).network.backbone.state_dict()
+    for name, tensor in start.items():
+        assert torch.equal(kept[name], tensor) == ("running" in name or "batches" in name), name
+
+
+def test_averaged_weights_are_those_of_the_formula(reef: Reef, train_params: Make) -> None:
+    # One step of one epoch: the average starts as the network after that step.
+    params = train_params(schedule="cosine", epochs=1, batch_size=200)
+    plain, averaged = (train(reef, params.model_copy(update={"ema": ema})) for ema in (0.0, 0.9))
+    assert state_bytes(plain.network.state_dict()) == state_bytes(averaged.network.state_dict())
+    longer = [train(reef, params.model_copy(update={"ema": ema, "epochs": 2})) for ema in (0.0, 0.9)]
+    weights = [result.network.head[0].weight for result in longer]
+    assert not torch.equal(*weights)
+
+
+def test_repeats_differ_by_their_seed_alone(train_params: Make) -> None:
+    params = train_params(seed=7)
+    made = [repeat_params(params, repeat) for repeat in range(50)]
+    assert made[0] == params
+    assert len({each.seed for each in made}) == 50
+    assert {each.model_copy(update={"seed": 7}) for each in made} == {params}
+    assert {repeat_params(train_params(seed=8), repeat).seed for repeat in range(50)}.isdisjoint(
+        each.seed for each in made
+    )

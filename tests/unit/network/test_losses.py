@@ -53,3 +53,11 @@ def test_a_certain_prediction_has_a_finite_gradient(gamma: float) -> None:
 def test_inverse_weights_by_hand() -> None:
     # Counts 10, 5, 2: inverses 0.1, 0.2, 0.5 have mean 0.8 / 3; divided by it: 0.375, 0.75, 1.875, with mean 1.
     np.testing.assert_allclose(inverse_class_weights(np.array([10, 5, 2])), [0.375, 0.75, 1.875])
+
+
+def test_smoothed_labels_by_hand() -> None:
+    # Probabilities 0.5, 0.25, 0.25; a tenth of the label is spread: 0.9333 on the first class, 0.0333 on each other.
+    logits = torch.log(torch.tensor([[0.5, 0.25, 0.25]], dtype=torch.float64))
+    expected = -(28 / 30 * math.log(0.5) + 2 / 30 * math.log(0.25))
+    loss = make_loss("cross_entropy", 2.0, 0.1, ONES)(logits, torch.tensor([0]))
+    assert loss.item() == pytest.approx(expected, abs=1e-12)

@@ -4,9 +4,10 @@ from urllib.error import URLError
 
 import pytest
 import torch
+from torchvision import models
 
 from reseed.base.errors import ModelError
-from reseed.network.model import Network, digest_file, read_state, state_bytes
+from reseed.network.model import LAST_LAYER, Network, digest_file, read_state, state_bytes
 from reseed.network.pretrained import expand_path, find_weights, imagenet_file, load_start, match_backbone
 
 IMAGENET_SHA256 = "b03531047ffacf1e2488318dcd2aba1126cde36e3bfe1aa5cb07700aeeee9889"
@@ -145,3 +146,15 @@ def test_imagenet_weights_of_torchvision_are_taken_from_either_place(
     assert all(torch.equal(by_name.state[name], by_path.state[name]) for name in by_path.state)
     with pytest.raises(ModelError, match="another architecture"):
         find_weights("mobilenet_v3_small", str(path))
+
+
+@pytest.mark.parametrize("backbone", LAST_LAYER)
+def test_stored_weights_of_every_backbone_are_read_back(tmp_path: Path, backbone: str) -> None:
+    """All names of a backbone alone may begin with one word, such as `features`, which is no wrapper."""
+    torch.manual_seed(0)
+    whole = models.get_model(backbone, weights=None).state_dict()
+    stored = match_backbone(whole, backbone, "file")
+    for number, prefix in enumerate(("", "module.", "model.backbone.")):
+        path = tmp_path / f"{number}.pt"
+        path.write_bytes(state_bytes({f"{prefix}{name}": value for name, value in stored.items()}))
+        assert list(load_start(path, backbone)) == list(stored)

@@ -1,5 +1,6 @@
 """A small finished run in the folder layout of the stages: 5 sites, 2 frames each, 4 patches per frame."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
 from reseed.artifacts.frames import FRAMES
 from reseed.artifacts.leakage import LeakageRecord, write_leakage
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
-from reseed.artifacts.predictions import PATCH_PREDICTIONS
+from reseed.artifacts.predictions import PATCH_PREDICTIONS, REPEAT_PREDICTIONS
 from reseed.artifacts.raw import RawSource, write_raw
 from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.base.files import write_json, write_text
@@ -40,8 +41,12 @@ def write_run(
     alpha: str = "auto",
     rule: str = "ratio",
     kind: str = "grid",
+    repeats: Sequence[str] = (),
 ) -> None:
-    """Write everything that the stages aggregate and evaluate read."""
+    """Write everything that the stages aggregate and evaluate read.
+
+    Each of `repeats` is a further training that calls every patch of val and test by this initial.
+    """
     frames, labels, patches, index = [], [], [], []
     splits, patch_labels, answers, conditions = [], [], [], []
     for site, (split, shots) in SITES.items():
@@ -65,6 +70,13 @@ def write_run(
     FRAMES.write(FRAMES.frame(frames), data / "catalog/frames.csv")
     FRAME_LABELS.write(FRAME_LABELS.frame(labels), data / "catalog/frame_labels.csv")
     PATCH_PREDICTIONS.write(PATCH_PREDICTIONS.frame(patches), data / "predictions/patches.csv")
+    repeated = [
+        {name: row[name] for name in ("patch_id", "p_no_deploy", "p_coral", "p_deploy")}
+        | {"repeat": number, "predicted": NAMES[initial]}
+        for number, initial in enumerate(repeats, 1)
+        for row in patches
+    ]
+    REPEAT_PREDICTIONS.write(REPEAT_PREDICTIONS.frame(repeated), data / "predictions/repeats.csv")
     PATCH_INDEX.write(PATCH_INDEX.frame(index), data / "patches/index.csv")
     np.save(data / "patches/patches.npy", np.arange(len(index), dtype=np.uint8).repeat(8 * 8 * 3).reshape(-1, 8, 8, 3))
     SPLITS_TABLE.write(SPLITS_TABLE.frame(splits), data / "catalog/splits.csv")

@@ -95,15 +95,33 @@ def test_counts_of_different_length_are_refused() -> None:
         decisions(np.array([1, 2]), np.array([28]), 0.5)
 
 
-def test_ties_go_to_the_higher_threshold() -> None:
-    grid = alpha_grid()[:4]
-    assert choose(grid, np.array([0.5, 0.8, 0.8, 0.1])) == Fraction(2, 100)
-    # 1/3 + 2/3 and 1/2 + 1/2 are one score, whatever their last bit
-    assert choose(grid[:2], np.array([0.7, np.nextafter(0.7, 0)])) == Fraction(1, 100)
+@pytest.mark.parametrize(
+    ("scores", "alpha", "plateau"),
+    [
+        ([0.9, 0.8, 0.85, 0.1], 0, (0, 0)),  # the best score wins
+        ([0.5, 0.8, 0.8, 0.8], 2, (1, 3)),  # the middle of a plateau
+        ([0.5, 0.8, 0.8, 0.1], 2, (1, 2)),  # of two in the middle the higher, which deploys less
+        ([0.8, 0.1, 0.8, 0.8], 3, (2, 3)),  # the wider of two plateaus
+        ([0.8, 0.1, 0.1, 0.8], 3, (3, 3)),  # of equally wide ones the higher
+        ([0.7, np.nextafter(0.7, 0), 0.7, 0.1], 1, (0, 2)),  # one score, whatever its last bit
+        ([0.0, 0.0, 0.0, 0.0], 2, (0, 3)),
+    ],
+)
+def test_ties_go_to_the_middle_of_the_plateau(scores: list[float], alpha: int, plateau: tuple[int, int]) -> None:
+    found = choose(alpha_grid()[:4], np.array(scores))
+    assert found.alpha == Fraction(alpha, 100)
+    assert (found.low, found.high) == tuple(Fraction(step, 100) for step in plateau)
+    assert found.score == max(scores)
 
 
-def test_the_best_score_wins() -> None:
-    assert choose(alpha_grid()[:3], np.array([0.9, 0.8, 0.85])) == 0
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=101))
+def test_the_choice_is_a_best_one_and_no_plateau_is_wider(scores: list[int]) -> None:
+    found = choose(alpha_grid()[: len(scores)], np.array(scores, dtype=np.float64))
+    low, at, high = (int(100 * value) for value in (found.low, found.alpha, found.high))
+    assert low <= at <= high
+    assert set(scores[low : high + 1]) == {max(scores)}
+    runs = "".join("x" if score == max(scores) else " " for score in scores).split()
+    assert max(map(len, runs)) == high - low + 1
 
 
 @pytest.mark.parametrize("scores", [[], [0.5], [0.5, float("nan")]])

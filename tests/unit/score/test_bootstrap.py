@@ -12,7 +12,7 @@ from sklearn.metrics import confusion_matrix, f1_score
 
 from reseed.base.errors import TableError
 from reseed.score import bootstrap
-from reseed.score.bootstrap import cluster_counts, intervals, paired_differences, resampled_sums
+from reseed.score.bootstrap import cluster_counts, intervals, over_trainings, paired_differences, resampled_sums
 from reseed.score.confusion import accuracy, macro_f1
 
 SCORES = {"macro_f1": macro_f1, "accuracy": accuracy}
@@ -220,3 +220,63 @@ def test_thirty_thousand_patches_ten_thousand_times_within_five_seconds() -> Non
     start = time.process_time()  # of this process: a busy machine is not our fault
     intervals(tables, SCORES, 10_000, seed=0)
     assert time.process_time() - start < 5
+
+
+def survey(rng: np.random.Generator, groups: int, trainings: int, spread: float, gain: float) -> list[np.ndarray]:
+    """Counts (G, T, 2, 2) of two recipes on the same groups, of accuracy 0.75 and 0.75 + gain over all surveys.
+
+    Groups differ by 6 points, groups under a recipe by 3, trainings of a recipe by `spread`; 40 items a group.
+    """
+    place, sides = rng.normal(0, 0.06, groups), []
+    for mean in (0.75, 0.75 + gain):
+        own, luck = rng.normal(0, 0.03, groups), rng.normal(0, spread, trainings)
+        right = rng.binomial(40, np.clip(mean + (place + own)[:, None] + luck[None], 0, 1))
+        counts = np.zeros((groups, trainings, 2, 2), dtype=np.int64)
+        counts[..., 0, 0], counts[..., 0, 1] = right, 40 - right
+        sides.append(counts)
+    return sides
+
+
+@pytest.mark.parametrize(
+    ("groups", "trainings", "spread", "below"),
+    [(12, 3, 0.04, 0.8), (12, 5, 0.04, 0.8), (8, 5, 0.04, 0.8), (24, 3, 0.02, 0.9)],
+)
+def test_over_trainings_the_interval_holds_the_truth_as_often_as_it_should(
+    groups: int, trainings: int, spread: float, below: float
+) -> None:
+    # The interval over groups alone, from one training of each recipe, holds it less often than `below`.
+    rng, inside, groups_alone, runs = np.random.default_rng(1), 0, 0, 500
+    for _ in range(runs):
+        first, second = survey(rng, groups, trainings, spread, 0.03)
+        found = over_trainings([(first, -1.0), (second, 1.0)], accuracy, 300, 0, (-1.0, 1.0)).interval
+        inside += found.low <= 0.03 <= found.high
+        one = paired_differences(first[:, 0], second[:, 0], {"accuracy": accuracy}, 300, 0)["accuracy"].interval
+        groups_alone += one.low <= 0.03 <= one.high
+    assert 0.93 <= inside / runs <= 0.97
+    assert groups_alone / runs < below
+
+
+def test_over_trainings_by_hand() -> None:
+    # Five equal groups of 10 items; one recipe has 6 and 8 right in each, the other 7 and 9: means 0.7 and 0.8. Groups
+    # add nothing, so the standard error is that of the trainings: two sides of variance 0.02 / 2 each, with 2 degrees
+    # of freedom by Welch, of which t is 4.303: 0.1 +- 0.608.
+    first, second = np.zeros((5, 2, 2, 2), dtype=np.int64), np.zeros((5, 2, 2, 2), dtype=np.int64)
+    for counts, right in ((first, (6, 8)), (second, (7, 9))):
+        counts[:, :, 0, 0], counts[:, :, 0, 1] = right, 10 - np.array(right)
+    found = over_trainings([(first, -1.0), (second, 1.0)], accuracy, 2000, 0, (-1.0, 1.0))
+    assert found.difference == pytest.approx(0.1)
+    assert found.interval.low == pytest.approx(0.1 - 4.303 * np.sqrt(0.02), abs=1e-3)
+    assert found.interval.high == pytest.approx(0.1 + 4.303 * np.sqrt(0.02), abs=1e-3)
+    assert found.p == pytest.approx(2 * stats.t.sf(0.1 / np.sqrt(0.02), 2), abs=0.02) or found.p > 0.5
+
+
+def test_over_trainings_needs_two_trainings_and_the_same_groups() -> None:
+    one, two = np.ones((6, 1, 2, 2), dtype=np.int64), np.ones((5, 2, 2, 2), dtype=np.int64)
+    with pytest.raises(TableError, match="the same groups and two trainings each are needed"):
+        over_trainings([(one, 1.0)], accuracy, 100, 0, (0.0, 1.0))
+    with pytest.raises(TableError, match="the same groups"):
+        over_trainings([(two, -1.0), (np.ones((6, 2, 2, 2), dtype=np.int64), 1.0)], accuracy, 100, 0, (-1.0, 1.0))
+    few = over_trainings([(two[:4], 1.0)], accuracy, 100, 0, (0.0, 1.0))
+    assert "an interval needs at least 5" in few.interval.reason
+    # The same answers under every training and in every group leave nothing to doubt.
+    assert over_trainings([(two, -1.0), (two, 1.0)], accuracy, 100, 0, (-1.0, 1.0)).interval.low == 0.0

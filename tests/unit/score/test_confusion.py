@@ -100,12 +100,12 @@ def test_alpha_curve_by_hand() -> None:
     assert curve.score("deploy_precision").tolist() == [0.5, 1.0, 0.0]
     assert curve.score("deploy_recall").tolist() == [1.0, 1.0, 0.0]
     assert curve.score("macro_f1") == pytest.approx([1 / 3, 1.0, 1 / 3])
-    assert curve.best() == (Fraction(1, 4), 1.0)
+    assert (curve.best().alpha, curve.best().score) == (Fraction(1, 4), 1.0)
 
 
 def test_the_best_of_a_curve_breaks_ties_upwards() -> None:
     curve = alpha_curve("val", np.array([4]), np.array([4]), np.array([1]), (Fraction(0), Fraction(1, 2)))
-    assert curve.best()[0] == Fraction(1, 2)
+    assert curve.best().alpha == Fraction(1, 2)
 
 
 def test_a_curve_needs_a_reference_for_each_frame() -> None:

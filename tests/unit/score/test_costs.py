@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,14 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics import average_precision_score, confusion_matrix, mean_absolute_error, mean_squared_error, r2_score
 
 from reseed.score.alpha import decisions
-from reseed.score.alpha_curve import AlphaCurve, alpha_curve, average_precision, cheapest_alpha, expected_costs
+from reseed.score.alpha_curve import (
+    AlphaCurve,
+    alpha_curve,
+    alpha_interval,
+    average_precision,
+    cheapest_alpha,
+    expected_costs,
+)
 from reseed.score.coral_cover import cover_errors
 from reseed.score.groups import quartiles
 
@@ -29,8 +38,8 @@ def test_costs_by_hand() -> None:
     found = curve([7, 14, 21], [1, 0, 1])
     costs = expected_costs(found, 3.0, 1.0)
     assert costs[[0, 24, 25, 49, 50, 74, 75, 100]] == pytest.approx(np.array([3, 3, 4, 4, 1, 1, 2, 2]) / 3)
-    assert cheapest_alpha(found, costs) == 0.74  # ties to the higher
-    assert cheapest_alpha(found, expected_costs(found, 1.0, 5.0)) == 0.24
+    assert cheapest_alpha(found, costs) == Fraction(62, 100)  # equally cheap from 0.50 to 0.74
+    assert cheapest_alpha(found, expected_costs(found, 1.0, 5.0)) == Fraction(12, 100)  # from 0.00 to 0.24
     assert np.isnan(expected_costs(curve([], []), 1.0, 1.0)).all()
 
 
@@ -83,3 +92,17 @@ def test_quartiles_are_quarters_in_order(values: list[float]) -> None:
     assert (np.diff(found[np.argsort(values)]) >= 0).all()
     counts = np.bincount(found, minlength=5)[1:]
     assert counts.max() - counts.min() <= 1
+
+
+def test_the_interval_of_alpha_by_hand() -> None:
+    # Six groups, each a Deploy frame (20 of 28) and a No-Deploy frame (7 of 28): right from 0.25 to 0.71 in any draw.
+    deploy, gold = np.array([20, 7] * 6), np.array([1, 0] * 6)
+    groups = [f"g{index // 2}" for index in range(12)]
+    found = alpha_interval(deploy, np.full(12, 28), gold, groups, 300, 0)
+    assert (found.low, found.high, found.clusters) == (0.48, 0.48, 6)
+    # Where a group is decided by another threshold, resamples with and without it choose otherwise.
+    deploy[0] = 9
+    wide = alpha_interval(deploy, np.full(12, 28), gold, groups, 300, 0)
+    assert wide.low < 0.48 <= wide.high
+    few = alpha_interval(deploy[:4], np.full(4, 28), gold[:4], groups[:4], 300, 0)
+    assert "an interval needs at least 5" in few.reason

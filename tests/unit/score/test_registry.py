@@ -39,7 +39,7 @@ here = Path(sys.argv[1])
 os.chdir(here)
 write_run(here)
 aggregate.main([])
-evaluate.main(["--no-pictures"])
+evaluate.main(["--no-figures"])
 found = {name: Path(name).read_text() for name in ("metrics/metrics.json", "metrics/details.json",
     "metrics/by_site.csv", "metrics/by_condition.csv", "plots/alpha_curve.csv")}
 found["scores"] = said("scores")
@@ -48,7 +48,7 @@ found["score patches"] = said("score", patches, patches, "--where", "split=test"
 found["score frames"] = said("score", frames, frames, "--task", "frame", "--where", "split=test")
 found["crossval"] = " ".join(column.name for column in HELD_OUT)
 curve = alpha_curve("test", np.array([1, 3]), np.array([4, 4]), np.array([0, 1]))
-figure = alpha_figure(curve, curve, 0.5, 1.0, Interval(0.0, 1.0, 9), None, synthetic=False)
+figure = alpha_figure(curve, curve, 0.5, 1.0, Interval(0.0, 1.0, 9), None, Interval(0.2, 0.6, 9), synthetic=False)
 found["alpha figure"] = " ".join(text.get_text() for text in figure.findobj(Text))
 history = History(here / "history")
 history.root.mkdir()
@@ -81,9 +81,11 @@ SHOWN = {
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     copy, here = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("run")
-    for name in ("reseed", "stages", "tests"):
+    for name in ("reseed", "stages", "tests", "params"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "dvc.yaml", copy)
+    for path in (".dvc/config", ".dvcignore", "dvc.yaml", "params.yaml", "pyproject.toml", "requirements.lock"):
+        (copy / path).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / path, copy / path)
     registry = copy / "reseed/score/registry.py"
     text = registry.read_text(encoding="utf-8")
     assert "ENTRIES: Final = (\n" in text

@@ -33,7 +33,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def report() -> dict[str, Any]:
     aggregate.main([])
-    evaluate.main(["--no-pictures"])
+    evaluate.main(["--no-figures"])
     content: dict[str, Any] = read_json(Path("metrics/details.json"))
     return content
 
@@ -147,7 +147,7 @@ def test_the_groups_of_the_split_are_what_is_drawn(run: Path, monkeypatch: pytes
     assert details["frame"]["test"]["intervals"]["macro_f1"]["clusters"] == 11
     SPLITS_TABLE.write(splits[splits["frame_id"] != "demo/Coil/Coil_0000.jpg"], path)
     with pytest.raises(TableError, match=r"no group for frame demo/Coil/Coil_0000\.jpg"):
-        evaluate.main(["--no-pictures"])
+        evaluate.main(["--no-figures"])
 
 
 def test_human_ceiling_by_hand(run: Path) -> None:

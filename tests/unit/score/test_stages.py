@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
+from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS, REPEAT_DECISIONS
 from reseed.base.errors import TableError
 from reseed.base.files import read_json, write_text
 from reseed.params.evaluate import EvaluateParams
@@ -36,7 +36,7 @@ def edit(path: str, column: str, rows: Any, value: object) -> None:
 
 def score(*, figures: bool = False) -> dict[str, Any]:
     aggregate.main([])
-    evaluate.main([] if figures else ["--no-pictures"])  # drawing takes ten times as long as scoring
+    evaluate.main([] if figures else ["--no-figures"])  # drawing takes ten times as long as scoring
     content: dict[str, Any] = read_json(METRICS)
     return content
 
@@ -45,8 +45,8 @@ def test_aggregate_picks_alpha_on_validation_and_decides_every_frame(run: Path) 
     aggregate.main([])
     frames = FRAME_PREDICTIONS.read(run / "data/predictions/frames.csv")
     # Validation: Brampton_0000 has 2 of 4 Deploy (gold Deploy), Brampton_0001 1 of 4 (gold No-Deploy): both are right
-    # for 0.25 <= alpha < 0.5, and ties go to the higher, 0.49.
-    assert set(frames["alpha"]) == {0.49}
+    # for 0.25 <= alpha < 0.5; auto takes the middle of 0.25 to 0.49.
+    assert set(frames["alpha"]) == {0.37}
     assert len(frames) == 10
     assert frames["deploy_count"].tolist() == [2, 0, 2, 1, 1, 1, 0, 3, 4, 0]
     assert frames.loc[frames["decision"] == "Deploy", "frame_id"].tolist() == [
@@ -77,12 +77,14 @@ def test_metrics_by_hand(run: Path) -> None:
     # Test patches (gold predicted): Coil DD DC NN | NN CC CC ND, Dory NN NN CC CC | DD DD NN CD: 15 labelled.
     # Deploy: tp 3 (1 + 2), fp 2 (ND, CD), fn 1 (DC): F1 6/9. Coral: tp 4, fp 1, fn 1: 8/10.
     # No-Deploy: tp 5 (NN: 1 + 1 + 2 + 1), fn 1 (ND), fp 0: 10/11. Right: 3 + 4 + 5 = 12 of 15.
-    # Test frames at 0.49: Coil_0000 gold Deploy, 1 of 4: missed. Coil_0001 right. Dory_0001, 3 of 4: false.
+    # Test frames at 0.37: Coil_0000 gold Deploy, 1 of 4: missed. Coil_0001 right. Dory_0001, 3 of 4: false.
     # Accuracy 1/3; No-Deploy: tp 1, fn 1, fp 1: F1 1/2; Deploy: 0. Macro F1 1/4.
     # Validation patches: Brampton DD DD NN CC | ND NN CC CN: D 4/5, N 2*2/(2*2+1+1) = 2/3, C 4/5.
     assert score() == {
         "patch": {
             "macro_f1": round(100 * (6 / 9 + 8 / 10 + 10 / 11) / 3, 4),
+            "macro_f1_mean": round(100 * (6 / 9 + 8 / 10 + 10 / 11) / 3, 4),
+            "macro_f1_sd": "n/a",  # one training
             "macro_f1_low": "n/a",  # 2 test groups
             "macro_f1_high": "n/a",
             "accuracy": 80.0,
@@ -92,18 +94,57 @@ def test_metrics_by_hand(run: Path) -> None:
             "deploy_f1": 66.6667,
         },
         "frame": {
-            "alpha": 0.49,
+            "alpha": 0.37,
             "accuracy": 33.3333,
             "macro_f1": 25.0,
+            "macro_f1_mean": 25.0,
+            "macro_f1_sd": "n/a",
             "deploy_precision": 0.0,
             "deploy_recall": 0.0,
             "deploy_f1": 0.0,
             "n": 3,
         },
-        "validation": {"patch_macro_f1": round(100 * (0.8 + 2 / 3 + 0.8) / 3, 4), "frame_macro_f1": 100.0},
-        "data": {"synthetic": True, "frames_train": 2, "frames_test": 4},
+        "data": {"synthetic": True},
     }
-    assert list(read_json(METRICS)) == ["patch", "frame", "validation", "data"]
+    assert list(read_json(METRICS)) == ["patch", "frame", "data"]
+    assert sum(map(len, read_json(METRICS).values())) <= 20
+    details = read_json(DETAILS)
+    assert details["patch"]["val"]["macro_f1"] == round(100 * (0.8 + 2 / 3 + 0.8) / 3, 4)
+    assert details["frame"]["val"]["macro_f1"] == 100.0
+    assert details["data"]["frames"] == {"train": 2, "val": 2, "test": 4}
+
+
+def test_every_training_of_the_recipe_is_scored_by_hand(run: Path) -> None:
+    # Two further trainings: one calls everything Deploy, one everything No-Deploy. Test patches: 6 No-Deploy, 5 Coral,
+    # 4 Deploy. All Deploy: F1 2 * 4 / (4 + 15) = 8/19, over three classes 8/57. All No-Deploy: 12/21 / 3 = 4/21.
+    write_run(run, repeats="DN")
+    metrics = score()
+    first = (6 / 9 + 8 / 10 + 10 / 11) / 3
+    values = 100 * np.array([first, 8 / 57, 4 / 21])
+    assert metrics["patch"]["macro_f1"] == pytest.approx(100 * first, abs=1e-4)
+    assert metrics["patch"]["macro_f1_mean"] == pytest.approx(values.mean(), abs=1e-4)
+    assert metrics["patch"]["macro_f1_sd"] == pytest.approx(values.std(ddof=1), abs=1e-4)
+    # Test frames: 1 Deploy, 2 No-Deploy. Validation has one of each. Training 1 is right in 1 of 2 at any alpha; the
+    # middle of 0.00 to 1.00 is 0.50.
+    repeated = REPEAT_DECISIONS.read(run / "data/predictions/repeat_frames.csv")
+    assert repeated.groupby("repeat")["decision"].unique().map(list).tolist() == [["Deploy"], ["No-Deploy"]]
+    assert repeated.loc[repeated["repeat"] == 1, "alpha"].unique().tolist() == [0.5]
+    # Deploy of everything: F1 2/4 and 0; No-Deploy of everything: 4/5 and 0; the first: 25 %.
+    frame = 100 * np.array([0.25, 0.25, 0.4])
+    assert metrics["frame"]["macro_f1_mean"] == pytest.approx(frame.mean(), abs=1e-4)
+    assert metrics["frame"]["macro_f1_sd"] == pytest.approx(frame.std(ddof=1), abs=1e-4)
+    found = read_json(DETAILS)["trainings"]
+    assert found["n"] == 3
+    assert found["patch"]["macro_f1"]["values"] == pytest.approx(values, abs=1e-4)
+    assert "2 clusters" in found["patch"]["macro_f1"]["reason"]
+
+
+def test_a_training_of_other_patches_is_refused(run: Path) -> None:
+    write_run(run, repeats="D")
+    path = run / "data/predictions/repeats.csv"
+    path.write_text("\n".join(path.read_text().splitlines()[:-1]) + "\n")
+    with pytest.raises(TableError, match="training 1 answers other patches than"):
+        aggregate.main([])
 
 
 def test_details_by_hand(run: Path) -> None:
@@ -116,7 +157,12 @@ def test_details_by_hand(run: Path) -> None:
     # all 16 test patches, the unlabelled one too: 6 No-Deploy, 5 Coral, 5 Deploy
     assert test["predicted_share"] == {"no_deploy": 37.5, "coral": 31.25, "deploy": 31.25}
     assert details["frame"]["val"]["confusion"]["counts"] == [[1, 0], [0, 1]]
-    assert details["alpha"]["best_on_validation"] == {"alpha": 0.49, "frame_macro_f1": 100.0, "n": 2}
+    assert details["alpha"]["best_on_validation"] == {
+        "alpha": 0.37,
+        "plateau": {"low": 0.25, "high": 0.49},
+        "frame_macro_f1": 100.0,
+        "n": 2,
+    }
     assert details["alpha"]["best_on_test_in_hindsight"]["n"] == 3
     assert details["data"]["frames"] == {"train": 2, "val": 2, "test": 4}
     assert details["data"]["sources"][0]["sha256"] == "ab" * 32
@@ -189,9 +235,9 @@ def test_without_frame_labels_frame_scores_are_not_made_up(run: Path) -> None:
     assert metrics["frame"] == {
         "alpha": 0.5,
         **dict.fromkeys(("accuracy", "macro_f1", "deploy_precision", "deploy_recall", "deploy_f1"), "n/a"),
+        **dict.fromkeys(("macro_f1_mean", "macro_f1_sd"), "n/a"),
         "n": 0,
     }
-    assert metrics["validation"]["frame_macro_f1"] == "n/a"
     frame = read_json(DETAILS)["frame"]["test"]
     assert frame == {
         "n": 0,
@@ -208,7 +254,7 @@ def test_without_labelled_test_patches_there_is_no_headline(run: Path) -> None:
     edit("data/predictions/patches.csv", "gold", lambda df: df["split"] == "test", "")
     aggregate.main([])
     with pytest.raises(TableError, match="none of the 16 test patches has a reference class"):
-        evaluate.main(["--no-pictures"])
+        evaluate.main(["--no-figures"])
     assert not (run / "metrics").exists()
     assert not (run / "plots/figures").exists()
 
@@ -258,7 +304,7 @@ def test_tables_that_do_not_fit_are_refused(run: Path, path: str, column: str, v
     aggregate.main([])
     edit(path, column, stale_frame, value)
     with pytest.raises(TableError, match=message):
-        evaluate.main(["--no-pictures"])
+        evaluate.main(["--no-figures"])
 
 
 def test_a_frame_without_a_catalog_row_is_refused(run: Path) -> None:
@@ -266,7 +312,7 @@ def test_a_frame_without_a_catalog_row_is_refused(run: Path) -> None:
     path = run / "data/catalog/frames.csv"
     write_text(path, "\n".join(line for line in path.read_text().splitlines() if "Coil_0000" not in line) + "\n")
     with pytest.raises(TableError, match=r"1 predicted frames are not in .*Coil_0000"):
-        evaluate.main(["--no-pictures"])
+        evaluate.main(["--no-figures"])
 
 
 def test_metrics_hold_only_what_dvc_shows(run: Path) -> None:

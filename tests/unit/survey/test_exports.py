@@ -6,7 +6,7 @@ import pytest
 from reseed.base.errors import TableError
 from reseed.params.pull import Layout
 from reseed.survey.exports.declaration import WORDS, declarations
-from reseed.survey.exports.shapes import clipped_box, outline_boxes, point_box
+from reseed.survey.exports.place import clipped_box, outline_boxes, point_box
 from reseed.survey.layouts.detect import LAYOUTS
 from tests.unit.survey.folders import put, read, recognised
 

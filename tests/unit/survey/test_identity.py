@@ -50,7 +50,9 @@ def test_a_camera_made_that_folder(name: str) -> None:
     assert recording_folders(f"Heron/{name}/1.jpg") == ["Heron"]
 
 
-@pytest.mark.parametrize("name", ["Heron", "20230315", "Site 3", "20230315_020635_Seq01", "101 Reef", "campus", "300m"])
+@pytest.mark.parametrize(
+    "name", ["Heron", "20230315", "Site 3", "20230315_020635_Seq01", "101 Reef", "campus", "300m", "2023MARC"]
+)
 def test_a_person_or_a_recorder_named_that_folder(name: str) -> None:
     assert not is_camera_folder(name)
 

@@ -220,6 +220,10 @@ def test_a_clock_that_was_reset_in_a_tow_gives_no_time(tmp_path: Path) -> None:
     catalog = build(tmp_path, "survey")
     assert list(catalog.frames["captured_at"]) == ["2023-03-15T02:06:35Z", "", "2023-03-15T02:06:37Z"]
     assert catalog.counts["sources"]["src"]["geotag_problems"]["clock_reset"] == 1
+    assert catalog.remarks == (
+        "src: the EXIF time of 2 frames names no time zone: it is read as UTC",
+        "src: the clock of 1 frames was reset: their times are left out, and their names give the order",
+    )
 
 
 @pytest.mark.parametrize("layout", ["survey", "frame-folders"])
