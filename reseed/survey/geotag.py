@@ -144,8 +144,7 @@ def facts_from_log(cells: dict[str, str], decimal_mark: str | None = None) -> Fa
     """Return what one row of a photo log says.
 
     `ping_depth` is the echo sounder's distance from camera to seabed in millimetres, `pressure_depth` the depth of the
-    camera in metres: together they make the depth of the water that the recorder writes into EXIF. Which columns there
-    are differs between recorder versions.
+    camera in metres: together the depth of the water that the recorder writes into EXIF. Columns differ by version.
 
     Args:
         cells: Cell text by column name in lower case.
@@ -159,19 +158,15 @@ def facts_from_log(cells: dict[str, str], decimal_mark: str | None = None) -> Fa
     def position() -> tuple[float, float]:
         return checked_position(number("latitude", "position", 5), number("longitude", "position", 5))
 
+    def height() -> float:
+        return _length(number("ping_depth", "altitude", 0) / 1000, _MAX_ALTITUDE_M, "altitude")
+
+    def surface() -> float:
+        return _length(altitude + number("pressure_depth", "depth", 2), _MAX_DEPTH_M, "depth")
+
     latitude, longitude = _usable(position, _NOWHERE, "log", problems)
-    altitude = _usable(
-        lambda: _length(number("ping_depth", "altitude", 0) / 1000, _MAX_ALTITUDE_M, "altitude"),
-        math.nan,
-        "log",
-        problems,
-    )
-    depth = _usable(
-        lambda: _length(altitude + number("pressure_depth", "depth", 2), _MAX_DEPTH_M, "depth"),
-        math.nan,
-        "log",
-        problems,
-    )
+    altitude = _usable(height, math.nan, "log", problems)
+    depth = _usable(surface, math.nan, "log", problems)
     taken = _usable(lambda: _log_time(cells, decimal_mark), None, "log", problems)
     return Facts(latitude, longitude, depth, altitude, taken, tuple(problems), "log" if taken else "")
 

@@ -64,15 +64,16 @@ def nearest(path: str, tables: Iterable[TextTable]) -> str:
         if "frame" in table.columns:  # a table of layout survey
             continue
         scored = [
-            (len(declared.signed(table.columns)), len(declared.needs) - len(declared.lacking(table.columns)), tool)
+            (len(declared.signed(table.columns)) + len(declared.found(table.columns)), tool)
             for tool, declared in declarations().items()
             if declared.format == "csv"
         ]
-        signs, held, tool = max(scored)
+        _, tool = max(scored)
         declared = declarations()[tool]
         lacking = declared.lacking(table.columns)
-        if lacking and (signs or held * 2 >= len(declared.needs)):
-            return f"{path} is nearest to {declared.title} (layout {tool}), which also has {', '.join(lacking)}"
+        held = len(declared.needs) - len(lacking)
+        if lacking and (declared.signed(table.columns) or held * 2 >= len(declared.needs)):
+            return f"{path} is nearest to {declared.title} (layout {tool}); missing: {', '.join(lacking)}"
     return ""
 
 

@@ -153,7 +153,7 @@ def test_every_layout_of_the_parameters_is_read_and_every_word_is_known() -> Non
 )
 def test_the_nearest_tool_is_named_with_what_is_missing(tmp_path: Path, header: str, tool: str, lacking: str) -> None:
     _source(tmp_path, "annotations.csv", header + "\n")
-    with pytest.raises(TableError, match=rf"(?i)nearest to .*\(layout {tool}\), which also has .*{lacking}"):
+    with pytest.raises(TableError, match=rf"(?i)nearest to .*\(layout {tool}\); missing: .*{lacking}"):
         recognised(tmp_path)
 
 

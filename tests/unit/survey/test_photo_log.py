@@ -45,3 +45,23 @@ def test_rows_that_contradict_each_other_are_listed(tmp_path: Path) -> None:
 def test_broken_logs(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(TableError, match=message):
         read_photo_log(_log(tmp_path, text), "log")
+
+
+@pytest.mark.parametrize(
+    ("row", "place", "problems"),
+    [
+        ("a.jpg;-10,5;143,25;1678845995", (-10.5, 143.25), ()),
+        ("a.jpg;-9.123;143.751;1678845995", (-9.123, 143.751), ()),  # 9123 is no latitude
+        ("a.jpg;-1.05E+01;1.43E+02;1678845995", None, ("log_position_digits_lost",)),
+        ("a.jpg;-10.5;143.25;1.67885E+09", (-10.5, 143.25), ("log_time_digits_lost",)),
+        ("a.jpg;-10,5;143,25;1.678.845.995", (-10.5, 143.25), ()),
+    ],
+)
+def test_numbers_as_spreadsheets_write_them(
+    tmp_path: Path, row: str, place: tuple[float, float] | None, problems: tuple[str, ...]
+) -> None:
+    (tmp_path / "photo_log.csv").write_text(f"sep=;\nfilename_string;latitude;longitude;time_secs\n{row}\n")
+    log = read_photo_log(tmp_path / "photo_log.csv", "photo_log.csv")
+    (facts,) = log.facts.values()
+    assert (None if not facts.placed else (facts.latitude_deg, facts.longitude_deg)) == place
+    assert facts.problems == problems
