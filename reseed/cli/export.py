@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     out: Path = args.out
     if out.suffix != ONNX_SUFFIX or out.is_dir():
         raise ReseedError(
-            f"--out {out}: got a {'folder' if out.is_dir() else 'name'}; needed: a file name ending in .onnx"
+            f"--out {out}: {'is a folder' if out.is_dir() else 'other ending'}; needed: a file name ending in .onnx"
         )
     if args.model.is_file():  # said here, because here no .onnx file will do
         raise ReseedError(f"--model {args.model}: is a file; give the folder that holds {MODEL_FILE} and {CARD_FILE}")

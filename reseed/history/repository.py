@@ -102,9 +102,9 @@ class Repository:
             known = sorted({title for title, _ in self._experiments()})
             listed = f"experiments here: {', '.join(known[:10])}" if known else "there are no experiments here"
             raise ReseedError(
-                f"{name}: neither a git revision nor a DVC experiment ({listed}); `git fetch` and `dvc exp pull` bring "
-                "those of others, a shallow clone has no history (`git fetch --unshallow`), and what is not committed "
-                "yet is neither (`git commit`, or `dvc exp save --name NAME`)"
+                f"{name}: neither a git revision nor a DVC experiment ({listed}). If somebody else made it, run "
+                "`git fetch` and `dvc exp pull`; in a shallow clone, `git fetch --unshallow`; if it is not committed, "
+                "`git commit` or `dvc exp save --name NAME`"
             )
         return Revision(name, experiments.pop())
 

@@ -103,8 +103,8 @@ def find_frames(given: Sequence[Path], out: Path) -> FrameList:
             )
     if not frames:
         raise SourceError(
-            f"{', '.join(map(str, given))}: no frame there (other files: {ignored}); "
-            f"read are {', '.join(IMAGE_SUFFIXES)}"
+            f"{', '.join(map(str, given))}: no frame found (other files: {ignored}); "
+            f"frames are files ending in {', '.join(IMAGE_SUFFIXES)}"
         )
     return FrameList(root, tuple(sorted(frames.values(), key=lambda frame: frame.order)), ignored, tuple(closed))
 

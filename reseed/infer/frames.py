@@ -110,7 +110,7 @@ class WatchedFolders:
         self._newest_first, self._idle_end_s, self._clock = newest_first, idle_end_s, clock
         self._files: dict[Path, _File] = {}
         self._arriving: set[Path] = set()
-        self._settled: dict[Path, set[str]] = {}  # by folder: names that need no second look
+        self._settled: dict[Path, set[str]] = {}  # by folder: names that need not be looked at again
         self._pause_s = POLL_S
         self._passed: list[tuple[Frame, Frame]] = []
         self._over = False

@@ -182,7 +182,7 @@ class SecondLook:
 def second_looks(
     key_columns: Key, keys: Sequence[Key], first: Sequence[str], second: Sequence[str]
 ) -> tuple[SecondLook, ...]:
-    """Return every disagreement, most worth a second look first.
+    """Return every disagreement, the most important first.
 
     Deploy against another class comes before No-Deploy against Coral, as only it can change a deployment; then the
     frames with the largest share of disagreement, where a rule of the protocol may be read differently; then by key.

@@ -99,7 +99,7 @@ def choose_key(first: TextTable, second: TextTable, given: Sequence[str] | None)
         if all(name in table.columns for name in key for table in (first, second)):
             return key
     raise TableError(
-        f"no key that both tables have; {first.where}: {', '.join(first.columns)}; {second.where}: "
+        f"no columns identify an item in both tables; {first.where}: {', '.join(first.columns)}; {second.where}: "
         f"{', '.join(second.columns)}; name the columns that identify an item with --key, or call them "
         f"{' or '.join(','.join(key) for key in (KEYS[0], ('frame', 'row', 'col'), ('frame',)))}"
     )

@@ -76,7 +76,7 @@ def list_files(folder: Path) -> dict[str, Path]:
             something that is no file, or a name with control characters or bytes that are not UTF-8.
     """
     if not folder.exists():
-        raise SourceError(f"{folder}: no such folder")
+        raise SourceError(f"{folder}: no such file or folder")
     if not folder.is_dir():
         raise SourceError(f"{folder}: is a file; kind folder takes a folder, kind archive a zip or tar file")
     top = folder.resolve()

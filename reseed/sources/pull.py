@@ -148,11 +148,11 @@ def _bring_archive(source: Source, target: Path, final: Path) -> str:
 
 
 def _file_sha256(path: Path) -> str:
-    if path.is_dir():
-        raise SourceError(f"{path}: is a folder; use kind folder")
-    if not path.exists():
-        raise SourceError(f"{path}: no such file")
-    with explained(path, "read"):
+    with explained(path, "read"):  # also a folder above it that may not be entered
+        if path.is_dir():
+            raise SourceError(f"{path}: is a folder; use kind folder")
+        if not path.exists():
+            raise SourceError(f"{path}: no such file")
         return hash_file(path)[0]
 
 

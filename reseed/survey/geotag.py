@@ -172,9 +172,7 @@ def facts_from_log(cells: dict[str, str], decimal_mark: str | None = None) -> Fa
 
 
 def merge(exif: Facts, log: Facts | None, stem: str) -> Geotag:
-    """Join the two witnesses, EXIF first; for the time, then the file name.
-
-    Where EXIF and log say different times, the log counts unless EXIF itself says that its time is UTC.
+    """Join the two witnesses, EXIF first; for a time without a zone the log, where the two differ; then the file name.
 
     Args:
         exif: From `read_exif`.
@@ -188,10 +186,10 @@ def merge(exif: Facts, log: Facts | None, stem: str) -> Geotag:
     position = exif if exif.placed else second
     named = _usable(lambda: time_from_name(stem), None, "name", problems)
     times = [(exif.taken, "exif"), (second.taken, "photo_log"), (named, "file_name")]
-    if exif.taken and second.taken and _apart_s(exif.taken, second.taken) > DISAGREEMENT_S:
+    if exif.taken and second.taken and abs((exif.taken - second.taken).total_seconds()) > DISAGREEMENT_S:
         problems.append("time_disagreement")
         times = times if exif.zone_from else times[1:]
-    elif exif.taken and named and not second.taken and _apart_s(exif.taken, named) > _WIDEST_ZONE_S:
+    elif exif.taken and named and not second.taken and abs((exif.taken - named).total_seconds()) > _WIDEST_ZONE_S:
         problems.append("time_disagreement")  # more than a time zone
     taken, time_from = next(((time, origin) for time, origin in times if time), (None, "none"))
     if time_from == "exif" and not exif.zone_from and not second.taken and taken != named:
@@ -211,10 +209,6 @@ def merge(exif: Facts, log: Facts | None, stem: str) -> Geotag:
 def _iso(taken: datetime) -> str:
     timespec = "milliseconds" if taken.microsecond else "seconds"
     return taken.astimezone(UTC).replace(tzinfo=None).isoformat(timespec=timespec) + "Z"
-
-
-def _apart_s(a: datetime, b: datetime) -> float:
-    return abs((a - b).total_seconds())
 
 
 def distance_m(a: Facts, b: Facts) -> float:
@@ -316,14 +310,14 @@ def _to_utc(
         if shift <= _WIDEST_ZONE_S:
             return local - timedelta(seconds=-shift if match[1] in ("-", "\u2212") else shift), "offset"
     fix = _gps_time(gps)
-    if fix is None and written:
-        problems.append("exif_time_unreadable")  # a zone that is not known: better the log, or the name of the file
-        return None, ""
     if fix is None:
-        return local, ""
+        problems += ["exif_time_unreadable"] * bool(
+            written
+        )  # no zone to guess: better the log, or the name of the file
+        return (None if written else local), ""
     zone_s = _ZONE_S * round((local - fix).total_seconds() / _ZONE_S)
     utc = local - timedelta(seconds=zone_s)
-    if abs(zone_s) > _WIDEST_ZONE_S or _apart_s(utc, fix) > DISAGREEMENT_S:
+    if abs(zone_s) > _WIDEST_ZONE_S or abs((utc - fix).total_seconds()) > DISAGREEMENT_S:
         problems.append("exif_time_disagreement")  # the camera's clock is wrong, or the fix an old one
         return fix, "gps"
     return utc, "gps"
@@ -357,8 +351,7 @@ def _log_time(cells: dict[str, str], decimal_mark: str | None) -> datetime | Non
 def _milliseconds(cells: dict[str, str], seconds: float) -> timedelta:
     """Return the part below a second, which a log has behind the point or in a column of its own."""
     own = _number(cells.get("time_msecs"), "time", ".", 0)
-    fraction = own if 0 <= own < 1000 else 1000 * (seconds % 1)
-    return timedelta(milliseconds=round(fraction) % 1000)
+    return timedelta(milliseconds=round(own if 0 <= own < 1000 else 1000 * (seconds % 1)) % 1000)
 
 
 def _utc(match: re.Match[str]) -> datetime:

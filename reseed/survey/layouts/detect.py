@@ -44,7 +44,7 @@ class Recognised:
 
 
 def recognise(inventory: Inventory, layout: str, params: CatalogParams) -> Recognised:
-    """Return the layout of a source: the one it is said to have, or, for `auto`, the only one it has signs of.
+    """Return the layout of a source: the one that pull.sources names, or, for `auto`, the only one it has signs of.
 
     Args:
         inventory: The files of the source.

@@ -44,4 +44,4 @@ def test_as_a_program_a_user_error_is_one_line_without_traceback(tmp_path: Path)
     )
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr == f"error: {tmp_path / 'gone'}: no such folder\n"
+    assert done.stderr == f"error: {tmp_path / 'gone'}: no such file or folder\n"

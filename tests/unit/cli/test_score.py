@@ -131,7 +131,7 @@ def test_columns_can_be_named(run: Path, capsys: pytest.CaptureFixture[str]) -> 
     write_text(run / "m.csv", "shot,said,truth\na,Deploy,Deploy\nb,No-Deploy,Deploy\n")
     argv = ["m.csv", "m.csv", "--task", "frame", "--key", "shot", "--predicted", "said", "--gold", "truth"]
     assert report(capsys, *argv)["frame"]["accuracy"] == 50.0
-    assert "no key that both tables have" in fails(capsys, "m.csv", "m.csv")
+    assert "no columns identify an item in both tables" in fails(capsys, "m.csv", "m.csv")
     assert "m.csv: no column reef" in fails(capsys, *argv, "--key", "reef")
     assert "no table has the column split" in fails(capsys, *argv, "--where", "split=test")
     assert "COL=VALUE is needed" in fails(capsys, *argv, "--where", "split")

@@ -73,7 +73,7 @@ def test_a_list_with_a_file_that_is_not_there_says_which_line(tmp_path: Path) ->
 @pytest.mark.parametrize("content", ["", "# nothing\n"])
 def test_an_empty_list_is_an_error(tmp_path: Path, content: str) -> None:
     (tmp_path / "day.txt").write_text(content)
-    with pytest.raises(SourceError, match=r"no frame there \(other files: 0\)"):
+    with pytest.raises(SourceError, match=r"no frame found \(other files: 0\)"):
         names([tmp_path / "day.txt"])
 
 
@@ -81,7 +81,7 @@ def test_nothing_there_and_nothing_in_there_are_errors(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no such file or folder"):
         names([tmp_path / "gone"])
     touch(tmp_path, "notes.txt")
-    with pytest.raises(SourceError, match=r"no frame there \(other files: 1\); read are \.jpg"):
+    with pytest.raises(SourceError, match=r"no frame found \(other files: 1\); frames are files ending in \.jpg"):
         names([tmp_path])
 
 

@@ -55,7 +55,7 @@ def test_a_given_key(tmp_path: Path, given: list[str]) -> None:
 
 def test_no_common_key_is_said_with_both_columns(tmp_path: Path) -> None:
     with pytest.raises(
-        TableError, match=r"no key that both tables have; a\.csv: frame, label; b\.csv: patch_id, label"
+        TableError, match=r"no columns identify an item in both tables; a\.csv: frame, label; b\.csv: patch_id, label"
     ):
         choose_key(table(tmp_path, "frame,label"), table(tmp_path, "patch_id,label", "b.csv"), None)
     with pytest.raises(TableError, match=r"b\.csv: no column frame; found: patch_id, label"):

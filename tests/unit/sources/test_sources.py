@@ -148,7 +148,7 @@ def test_odd_names_are_refused(tmp_path: Path) -> None:
 
 
 def test_missing_empty_and_overlapping_sources(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="no such folder"):
+    with pytest.raises(SourceError, match="no such file or folder"):
         digest_folder(tmp_path / "gone")
     (tmp_path / "file").write_text("")
     with pytest.raises(SourceError, match="is a file"):
