@@ -11,7 +11,7 @@ import yaml
 from ruamel.yaml import YAML
 
 from reseed.params.sections import SECTIONS, require_valid
-from tests.deps import params, written
+from tests.deps import _data_files, params, written
 from tests.measure import AT_MOST, measure
 
 ROOT = Path(__file__).parents[2]
@@ -169,3 +169,9 @@ def test_measure_counts_a_small_project_by_hand(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     assert list(measure(tmp_path).values()) == [4, 1 + 1 + 1 + 401 + 1, 1, 1, 2]
+
+
+def test_declarations_beside_a_loaded_module_are_deps_too() -> None:
+    found = _data_files({"reseed/survey/exports/declaration.py", "reseed/base/__init__.py"}, ROOT)
+    assert "reseed/survey/exports/coralnet.yaml" in found
+    assert all(name.startswith("reseed/survey/exports/") for name in found)

@@ -130,3 +130,18 @@ def test_patches_that_inherit_the_label_of_a_larger_cell_are_counted() -> None:
     assert remark(small) is None
     assert remark(("A", 0, 0, 16, 16, "Coral", "rect")) is None, "drawn around one class, it says so of every part"
     assert remark() is None
+
+
+def test_points_of_a_machine_are_points_and_marked() -> None:
+    rows = said(("A", 3, 3, 4, 4, "Coral", "machine"), ("A", 9, 5, 10, 6, "Deploy", "point"))
+    planned = plan_frame("f", 16, 12, rows, 4, 0.5)
+    assert planned is not None
+    assert planned.grid is None
+    assert [(row["label"], row["kind"]) for row in planned.labels] == [("Coral", "machine"), ("Deploy", "point")]
+
+
+def test_an_area_of_a_machine_marks_every_patch_it_reaches() -> None:
+    rows = said(("A", 0, 0, 8, 8, "Coral", "machine"), ("A", 8, 0, 16, 8, "Deploy", "rect"))
+    planned = plan_frame("f", 16, 8, rows, 8, 0.5)
+    assert planned is not None
+    assert {row["kind"] for row in planned.labels} == {"machine"}
