@@ -204,7 +204,7 @@ def test_a_folder_of_patches_is_told_everything_at_once(survey: Path, capsys: py
 @pytest.mark.parametrize(
     ("sections", "message"),
     [
-        ({"catalog": {"annotator": "C"}}, "catalog.annotator: 'C' labelled nothing; annotators found: A, B"),
+        ({"catalog": {"annotator": "C"}}, "catalog.annotator: 'C' has no labels; annotators found: A, B"),
         ({"catalog": {"annotator": "B"}}, "no patch is labelled No-Deploy or Coral"),
         ({"extract": {"patch_size": 500}}, "smaller than one patch"),
         ({"split": {"group_by": "block"}}, "block_frames"),
