@@ -168,7 +168,7 @@ def test_the_classes_of_a_label_map_are_classes(survey: Path, capsys: pytest.Cap
 def test_what_is_in_the_data_is_said(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 0
     said = capsys.readouterr().out
-    assert "reef: read as survey (" in said
+    assert "reef: read as survey (set by layout: survey in pull.sources)" in said
     # 4 sequences of 2 frames; of each frame 2 cells by A and 1 rectangle by B; a decision each by A.
     assert "  8 frames at 4 sites, 0 unusable images; 24 labels on patches, 8 on frames, by A, B" in said
     assert "labelled frames: No-Deploy 8, Deploy 0" in said

@@ -46,5 +46,5 @@ def test_undefined_kappa_and_batches() -> None:
     batch = cohen_kappa(np.array([[[4, 0], [0, 0]], [[2, 0], [0, 2]], [[0, 0], [0, 0]]]))
     assert np.isnan(batch[[0, 2]]).all()
     assert batch[1] == 1.0
-    with pytest.raises(TableError, match="no item was answered by both"):
+    with pytest.raises(TableError, match="no item is labelled in both tables"):
         agree(np.array([], dtype=np.int64), np.array([], dtype=np.int64), [], 2, 10, 0)
