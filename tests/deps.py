@@ -29,6 +29,8 @@ WHOLE: Final = ("reseed/base", "reseed/network", "reseed/engines", "reseed/score
 WHOLE_FOR: Final = {"evaluate": ("reseed/figures",)}
 # Stages that read a part of a section only: another learning rate does not bring the start weights anew.
 PARTS: Final = {"pretrained": ("train.backbone", "train.weights")}
+# Stages whose parameters stand on a line each, so that a diff names the one that came or went.
+LISTED: Final = {"train"}
 # What reads a section, and which one where it is always the same.
 _LOADERS: Final = {"load_section": "", "load_train_params": "train"}
 _WIDTH: Final = 120
@@ -91,6 +93,9 @@ def _stage(name: str, entry: Mapping[str, Any], root: Path) -> Iterator[str]:
         if key == "deps":
             yield "    deps:"
             yield from (f"      - {path}" for path in [*dict.fromkeys(data), *code_deps(name, root)])
+        elif key == "params" and name in LISTED:
+            yield "    params:"
+            yield from (f"      - {parameter}" for parameter in value)
         elif key == "params":
             yield from TextWrapper(_WIDTH, "    ", "      ", break_on_hyphens=False).wrap(
                 f"params: [{', '.join(value)}]"
