@@ -7,12 +7,14 @@ from typing import Any, Final
 from reseed.audit.checks import Check, judged
 from reseed.audit.redo import Redone, redo
 from reseed.audit.trusted import Code
+from reseed.base.errors import ReseedError
 from reseed.history.run import Run
 
 SCORING: Final = ("aggregate", "evaluate")
 # Two processes: what opens pictures, and what needs the network.
 DERIVING: Final = (("catalog", "split"), ("extract", "predict", "baselines"))
 _RENDERED: Final = "demo"
+_SIZES: Final = ("sites", "sequences_per_site", "frames_per_sequence", "width_px", "height_px")
 # About 10 s on two cores.
 _MOST_RENDERED_PX: Final = 10_000_000
 
@@ -40,6 +42,8 @@ def renders_again(params: Mapping[str, Any]) -> bool:
     if any(source["kind"] != _RENDERED for source in params["pull"]["sources"]):
         return False
     demo = params["demo"]
+    if not all(type(demo[key]) is int for key in _SIZES):  # a list times a number is as long as somebody likes
+        raise ReseedError("params.yaml: demo: sites, sequences, frames, width and height have to be whole numbers")
     n_frames = demo["sites"] * demo["sequences_per_site"] * demo["frames_per_sequence"]
     return bool(n_frames * demo["width_px"] * demo["height_px"] <= _MOST_RENDERED_PX)
 

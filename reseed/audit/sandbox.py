@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -237,11 +238,25 @@ def _broken(pid: int, folder: Path, limits: Limits, passed_s: float, told: Seque
     if memory > limits.memory_bytes:
         return f"it took more than {limits.memory_bytes:,} bytes of memory"
     written = sum(os.fstat(number).st_size for number in told)
-    for parent, _, names in os.walk(folder):
-        for name in names:
+    for parent, folders, names in os.walk(folder):
+        for name in (*folders, *names):
             with contextlib.suppress(OSError):
                 written += os.lstat(os.path.join(parent, name)).st_blocks * 512  # noqa: PTH118  thousands of files
+    written += sum(_unlinked(family).values())
     return f"it wrote more than {limits.disk_bytes:,} bytes" if written > limits.disk_bytes else ""
+
+
+def _unlinked(family: Sequence[psutil.Process]) -> dict[tuple[int, int], int]:
+    """Return the bytes of each open file that has no name any more: no walk through the folder finds it."""
+    found = {}
+    for child in family:
+        with contextlib.suppress(OSError):
+            for name in Path(f"/proc/{child.pid}/fd").iterdir():
+                with contextlib.suppress(OSError):
+                    about = name.stat()
+                    if stat.S_ISREG(about.st_mode) and not about.st_nlink:
+                        found[about.st_dev, about.st_ino] = about.st_blocks * _BLOCK_BYTES
+    return found
 
 
 def _family(pid: int) -> list[psutil.Process]:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 import pandas as pd
@@ -16,6 +16,7 @@ from reseed.history.run import Run
 
 UNLABELLED: Final = "unlabelled"
 _CATALOG: Final = "data/catalog/"
+_WEIGHTS: Final = "data/pretrained/weights.pt"
 _SOURCE: Final = ("name", "kind", "uri", "licence", "citation", "sha256", "pinned", "synthetic", "files", "bytes")
 # What names a state of published data, the surest first: a DOI, a record of a portal, a tag, a version.
 _RELEASES: Final = tuple(
@@ -55,7 +56,7 @@ def data_statement(run: Run) -> dict[str, Any]:
     pretrained = run.document("data/pretrained/weights.json")
     return {
         "synthetic": bool(rendered) or any(source["synthetic"] for source in sources),
-        "imported": _imported(card, pretrained),
+        "imported": _imported(card, pretrained, run),
         "sources": sources,
         "annotator": catalog["annotator"],
         "frames": _counts(used, _frame_classes(run)),
@@ -71,13 +72,17 @@ def data_statement(run: Run) -> dict[str, Any]:
     }
 
 
-def _imported(card: Mapping[str, Any], pretrained: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the files with weights that this run took from elsewhere, with name and digest."""
+def _imported(card: Mapping[str, Any], pretrained: Mapping[str, Any], run: Run) -> list[dict[str, Any]]:
+    """Return the files with weights that this run took from elsewhere, with name and digest.
+
+    Whether there are any is known from the parameters: the files that describe the weights can be written by anybody.
+    """
     found = []
     if converted := card.get("converted"):
         found.append({"what": "network", "file": converted["file"], "sha256": converted["sha256"]})
-    if pretrained.get("sha256"):
-        found.append({"what": "start weights", "file": pretrained["file"], "sha256": pretrained["sha256"]})
+    if (weights := str(run.params["train"]["weights"])) != "none":
+        digest = pretrained.get("sha256") or f"not recorded (md5 of the stored file {run.outputs[_WEIGHTS]['md5']})"
+        found.append({"what": "start weights", "file": pretrained.get("file") or weights, "sha256": digest})
     return found
 
 
@@ -172,10 +177,17 @@ def _notes(sources: list[dict[str, Any]], training: Mapping[str, Any]) -> list[s
     ]
     if training["device"] != "cpu":
         notes.append(f"trained on {training['device']}: training again on another device gives other digits")
-    here = {name: version(name) for name in training["versions"] or {}}
+    here = {name: _installed(name) for name in training["versions"] or {}}
     notes += [
         f"trained with {name} {was}, here is {here[name]}"
         for name, was in (training["versions"] or {}).items()
         if was.split("+")[0] != here[name].split("+")[0]
     ]
     return notes
+
+
+def _installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "none"

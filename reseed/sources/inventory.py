@@ -68,8 +68,12 @@ _COPIED_FILE = re.compile(
 )
 # What programs put behind the name of a picture that they keep as it was. `x (1).jpg` is no copy: recorders count so.
 _COPIED_STEM = re.compile(
-    r"(.+?)(?:[ _.\-]+(?:original|orig|backup|bak|copy(?: ?\(\d+\))?)| \(copy(?: \d+)?\))", re.IGNORECASE
+    r"(.+?)(?:[ _.\-]+(?:original|orig|backup|bak|edited|bearbeitet|thumb|thumbnail"
+    r"|(?:copy|kopie|copie|copia)(?: ?\(\d+\))?)"
+    r"| \((?:copy|kopie|copie|copia)(?: \d+)?\))",
+    re.IGNORECASE,
 )
+_COPY_OF = re.compile(r"(?:copy of|kopie von|copie de|copia de) (.+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -136,8 +140,9 @@ def repeats(path: str, beside: Container[str]) -> str:
     if suffix == ".thm":
         return THUMBNAIL
     if is_picture_name(path):
-        copied = _COPIED_STEM.fullmatch(file.stem)
-        if copied and str(file.with_name(copied[1] + file.suffix)) in beside:
+        copied = _COPIED_STEM.fullmatch(file.stem) or _COPY_OF.fullmatch(file.stem)
+        endings = (file.suffix, file.suffix.lower(), file.suffix.upper())
+        if copied and any(str(file.with_name(copied[1] + ending)) in beside for ending in endings):
             return BACKUP_COPY
         readable = (str(file.with_suffix(form)) for ending in IMAGE_SUFFIXES for form in (ending, ending.upper()))
         if suffix in UNREAD_SUFFIXES and any(twin in beside for twin in readable):

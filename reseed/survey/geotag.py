@@ -388,6 +388,7 @@ def _number(text: str | None, name: str, decimal_mark: str | None, places: int) 
     try:
         return float(parse_number(text, decimal_mark, places)) if text else math.nan
     except NumberError as error:
-        if error.reason == "not_a_number":
+        # `10 30' S` is a position that nobody read; `n/a` is none.
+        if error.reason == "not_a_number" and not (name == "position" and re.search(r"\d", text or "")):
             return math.nan
         raise _UnusableError(f"{name}_{error.reason}") from None

@@ -24,7 +24,9 @@ GAP: Final = timedelta(hours=6)  # between frames of two survey days: no vessel 
 _RESET: Final = timedelta(days=1)
 
 # Folders of cameras that work side by side: their frames belong together one by one.
-_BESIDE = re.compile(r"cam(era)?[ _\-]*(\d+|[a-d]|left|right|port|starboard)", re.IGNORECASE)
+_BESIDE = re.compile(
+    r"(cam(era)?|go ?pro)[ _\-]*(\d+|[a-d]|left|right|port|starboard)|left|right|port|starboard", re.IGNORECASE
+)
 # Folders that a camera begins by itself, one after the other: `DCIM`, and by the standard for camera folders (DCF)
 # three digits and five characters, such as `100GOPRO`, `101_PANA`; eight digits are a day, four may be a year.
 _COUNTED = re.compile(r"DCIM|(?!(?:19|20)\d\d[A-Z])[1-9]\d\d(?!\d{5})[A-Z0-9_]{5}|DJI_\d{3}|HERO\d+ .*\d")

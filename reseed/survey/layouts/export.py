@@ -24,6 +24,7 @@ from reseed.survey.geotag import Facts, facts_from_log
 from reseed.survey.images import Images
 from reseed.survey.label_tables import lost_frames, required_text
 from reseed.survey.labels import LabelMaps, Labels, Rectangle, Said, settle, unmapped_error
+from reseed.survey.layouts.class_folders import split_of_folder
 from reseed.survey.layouts.reading import Place, Reading, folder_of, picture_place
 from reseed.survey.machine import find_witness, machine_remark, nothing_left, unknown_remark
 
@@ -70,11 +71,12 @@ def read_export(tool: str) -> Callable[[Inventory, Images, CatalogParams], Readi
             "images_without_points" if declared.needs[1:3] in (["x", "y"], ["y", "x"]) else "images_without_labels"
         )
         places = _positions(labels)
+        divided = _is_divided(images.usable)
         read = {sheet.path for sheet in sheets} | maps.files
         if declared.format == "yolo":
             read.update(yolo_name_files(inventory))
         return Reading(
-            places={path: _place(inventory.source, path, places.get(path)) for path in images.usable},
+            places={path: _place(inventory.source, path, places.get(path), divided=divided) for path in images.usable},
             labels=Labels(
                 tuple(rectangles), (), {f"annotation_{name}": n for name, n in (counts | settled).items()}, remarks
             ),
@@ -291,6 +293,19 @@ def _positions(labels: Iterable[_Label]) -> dict[str, Facts]:
     }
 
 
-def _place(source: str, path: str, log: Facts | None) -> Place:
-    site, sequence = picture_place(source, path)
-    return Place(site, sequence, log)
+def _splits_of(path: str) -> set[str]:
+    return {split for name in PurePosixPath(path).parts[:-1] if (split := split_of_folder(name))}
+
+
+def _is_divided(paths: Iterable[str]) -> bool:
+    """Whether the tool divided the images: each lies below one folder named train, val or test, of two or more."""
+    found = [_splits_of(path) for path in paths]
+    return all(len(splits) == 1 for splits in found) and len(set[str]().union(*found)) > 1
+
+
+def _place(source: str, path: str, log: Facts | None, *, divided: bool) -> Place:
+    if not divided:
+        return Place(*picture_place(source, path), log)
+    file = PurePosixPath(path)
+    kept = PurePosixPath(*(name for name in file.parts[:-1] if not split_of_folder(name)), file.name)
+    return Place(*picture_place(source, kept.as_posix()), log, _splits_of(path).pop())

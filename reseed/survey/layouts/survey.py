@@ -7,14 +7,16 @@
 """
 
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Final, TypeVar
 
+from reseed.base.classes import fold_label
 from reseed.base.csv import TextTable, read_text_table
 from reseed.base.errors import TableError
 from reseed.params.catalog import CatalogParams
@@ -68,7 +70,21 @@ def read_survey(inventory: Inventory, images: Images, params: CatalogParams) -> 
         labels=labels,
         tables=tuple(sorted(read)),
         counts=_log_counts(logs, logged),
+        remarks=_not_read(inventory, read),
     )
+
+
+def _not_read(inventory: Inventory, read: Sequence[str]) -> tuple[str, ...]:
+    """Name the files that are called like labels and were not read, such as `annotation_A.csv` or a workbook."""
+    named = [
+        path
+        for path in inventory.others
+        if path not in read
+        and re.match(r"(frame[ _-]?)?(labels?|annotations?)[^a-z]", PurePosixPath(path).name.casefold())
+    ]
+    shown = ", ".join(named[:5])
+    rule = f"only {ANNOTATIONS} and {FRAME_LABELS} are"
+    return (f"{len(named)} files named like labels are not read: {shown}; {rule}",) if named else ()
 
 
 def _find(inventory: Inventory, pattern: str) -> list[tuple[str, str]]:
@@ -91,7 +107,12 @@ def _read_site(inventory: Inventory, path: str, where: str) -> str:
         survey = json.loads((inventory.root / path).read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8
         raise TableError(f"{where}: not readable as JSON: {error}") from error
-    site = survey.get("site", "") if isinstance(survey, dict) else None
+    site = None
+    if isinstance(survey, dict):
+        found = [value for key, value in survey.items() if fold_label(key) in ("site", "sitename")]
+        site = survey.get("site", found[0] if found else "")
+        if "site" not in survey and any(value != site for value in found):
+            raise TableError(f"{where}: its keys name two sites; name one in the key `site`")
     # Half a surrogate pair cannot be written anywhere.
     if not isinstance(site, str) or not site.isprintable():
         raise TableError(f"{where}: a mapping with a printable text `site` is needed, got {ascii(site)[:60]}")

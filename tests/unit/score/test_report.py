@@ -52,7 +52,7 @@ def test_baselines_by_hand(run: Path) -> None:
         assert baselines[key]["patch"]["accuracy"] == 40.0
         # test frames: Deploy, No-Deploy, No-Deploy: F1 of No-Deploy 4/5
         assert baselines[key]["frame"]["macro_f1"] == 40.0
-    # Mean colour gives 1 of 4 patches of each frame to Deploy, so all alphas are equal on validation; the middle is taken.
+    # Mean colour gives 1 of 4 patches of each frame to Deploy: all alphas are equal on validation, the middle is taken.
     assert baselines["mean_colour"]["alpha"] == 0.5
     assert baselines["mean_colour"]["frame"]["macro_f1"] == 40.0
     assert baselines["whole_image"]["scores"] == "not run"
@@ -207,7 +207,7 @@ def test_sequences_are_told_apart_within_a_site(run: Path) -> None:
 
 def test_costs_and_areas_by_hand(run: Path) -> None:
     alpha = report()["alpha"]
-    # Validation is right from 0.25 to 0.49: no cost, middle 0.37. On test at 0.37 one is missed (1) and one false (3), of 3 frames.
+    # Validation is right from 0.25 to 0.49: no cost, middle 0.37. Of 3 test frames one is missed (1), one false (3).
     assert alpha["cost"] == {
         "false_deploy": 3.0,
         "missed_deploy": 1.0,
