@@ -15,7 +15,7 @@ GROUPS: Final[dict[str, str]] = {
     "everything": r"(?!reseed/|stages/)|reseed/(base|params|artifacts)/|reseed/__|stages/(runner|__)",
     "gold labels": r"reseed/(sources|survey|demo)/|stages/(pull|catalog)|reseed/patches/(extract|frame)|stages/extract",
     "the split": r"reseed/patches/|stages/split",
-    "the training": r"reseed/(network|engines)/|stages/(train|pretrained|predict|baselines)",
+    "the training": r"reseed/(network|engines)/|stages/(train|pretrained|predict|repeats|baselines)",
     "the scores": r"reseed/score/|stages/(aggregate|evaluate)",
 }
 _LOOKS: Final = "looks"

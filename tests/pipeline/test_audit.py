@@ -284,7 +284,9 @@ def test_9_a_swapped_model_with_everything_after_it_made_to_fit(clone: Clone) ->
     exit_code, checks, report = audit(clone, "HEAD", "--rerun", "--skip", "recompute")
     assert (checks["chain"], checks["objects"], checks["re-derive"]) == (PASS, PASS, PASS)
     assert (exit_code, checks["rerun"]) == (1, FAIL)
-    assert "models/model.pt: made anew it is another file" in told(report, "rerun")
+    assert "models/model.pt: stage train, run with the trusted code from the start, gives another file" in told(
+        report, "rerun"
+    )
     assert "data/patches" not in told(report, "rerun")
 
 

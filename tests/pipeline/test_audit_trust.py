@@ -91,7 +91,9 @@ def test_parameters_that_nobody_recorded(forged: Clone, auditor: Clone, keys: st
     ):
         text = (forged.root / file).read_text()
         assert re.search(pattern, text)
-        rewrite(forged, file, re.sub(pattern, "", text))
+        text = re.sub(pattern, "", text)
+        # Other stages list theirs in one line.
+        rewrite(forged, file, re.sub(rf"train\.({keys})\b,?\s*", "", text) if file == "dvc.yaml" else text)
     forged.commit("Tidy")
     received(auditor, forged)
     exit_code, checks, report = audit(auditor, "cheat", *FAST)
@@ -216,7 +218,7 @@ print(hashlib.sha256(pt.read_bytes()).hexdigest())
             goal.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, goal)
     exit_code, checks, report = audit(auditor, "cheat", "--rerun", "--skip", "re-derive")
-    assert (exit_code, checks["code"], checks["rerun"]) == (1, DIFFERS, FAIL)
+    assert (exit_code, checks["rerun"]) == (1, FAIL)
     assert "models/model.pt: stage train, run with the trusted code" in told(report, "rerun")
 
 

@@ -66,7 +66,7 @@ def test_compare_commits_and_experiments(clone: Clone) -> None:
     # An oracle instead of the network: a planted improvement, as an experiment.
     clone.edit("stages/predict.py", "    run_stage(main)", ORACLE)
     ran = clone.dvc("exp", "run", "--name", "oracle", "-S", "predict.batch_size=64", "aggregate")
-    assert stages_run(ran) == ["predict", "aggregate"]
+    assert stages_run(ran) == ["predict", "repeats", "aggregate"]
     clone.git("checkout", "stages/predict.py", "params.yaml")
     better = report(clone, "compare", "HEAD", "oracle")
     patch = row(better, "patch.macro_f1")
@@ -103,7 +103,7 @@ def grouped_scores_are_those_of_the_metrics(clone: Clone) -> None:
 def test_compare_fetches_from_the_remote_and_names_what_is_nowhere(clone: Clone) -> None:
     clone.dvc("remote", "add", "--default", "storage", str(clone.root.parent / "storage"))
     clone.commit("Add a remote")
-    clone.dvc("push", "predict", "aggregate", "catalog", "split", "pull")
+    clone.dvc("push", "predict", "repeats", "aggregate", "catalog", "split", "pull")
     fresh = clone.clone(clone.root.parent / "fresh")
     assert row(report(fresh, "compare", "HEAD~1", "HEAD"), "patch.macro_f1")["p"] == 1.0
     assert not (fresh.root / "data/predictions").exists()
