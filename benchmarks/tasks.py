@@ -113,7 +113,7 @@ def reseed_extract(frames: Sequence[Path], given: dict[str, Any]) -> Work:
     """Pack the patches of frames as stage extract does."""
     import pandas as pd
 
-    from reseed.artifacts.annotations import ANNOTATIONS
+    from reseed.artifacts.catalog import ANNOTATIONS
     from reseed.params.extract import ExtractParams
     from reseed.patches.extract import cut, plan
     from reseed.patches.store import write_patches

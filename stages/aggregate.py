@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from reseed.artifacts.annotations import FRAME_LABELS
+from reseed.artifacts.catalog import FRAME_LABELS
 from reseed.artifacts.patches import PATCH_INDEX
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS, REPEAT_DECISIONS, REPEAT_PREDICTIONS
 from reseed.params.aggregate import AggregateParams

@@ -2,18 +2,23 @@
 
 from pathlib import Path
 
-from reseed.artifacts.annotations import FRAME_LABELS
-from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
-from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
-from reseed.artifacts.splits import SPLITS_TABLE
-from reseed.network.baselines import colour_answers, constant_answers, image_answers, whole_frames
+from reseed.artifacts.catalog import FRAME_LABELS
+from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS, SPLITS_TABLE
+from reseed.artifacts.predictions import BASELINE_PREDICTIONS, CONDITIONS
+from reseed.network.baselines import (
+    colour_answers,
+    constant_answers,
+    frame_conditions,
+    image_answers,
+    patch_light,
+    whole_frames,
+)
 from reseed.network.patch_set import join_patches, open_images
 from reseed.network.pretrained import load_start
 from reseed.network.runtime import use_numerics
 from reseed.params.baselines import BaselinesParams
 from reseed.params.load import load_section
 from reseed.params.train import TrainParams, load_train_params
-from reseed.patches.light import frame_conditions, patch_light
 from stages.runner import parse_arguments, run_stage
 
 PARAMS = Path("params.yaml")

@@ -3,15 +3,14 @@
 import sys
 from pathlib import Path
 
-from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
-from reseed.artifacts.frames import FRAMES, PIECES, QUARANTINE
+from reseed.artifacts.catalog import ANNOTATIONS, FRAME_LABELS, FRAMES, PIECES, QUARANTINE
 from reseed.artifacts.raw import read_raw
 from reseed.base.files import write_bytes, write_json
 from reseed.figures.contact_sheet import survey_sheet
 from reseed.figures.style import png_bytes
 from reseed.params.catalog import CatalogParams
 from reseed.params.load import load_section
-from reseed.sources.stored import require_stored
+from reseed.sources.inventory import require_stored
 from reseed.survey.catalog import build_catalog, summary
 from stages.runner import parse_arguments, run_stage
 

@@ -2,14 +2,18 @@
 
 from pathlib import Path
 
-from reseed.artifacts.annotations import FRAME_LABELS
-from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
-from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.catalog import FRAME_LABELS, FRAMES
 from reseed.artifacts.leakage import read_leakage
-from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
-from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS, REPEAT_DECISIONS, REPEAT_PREDICTIONS
+from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS, SPLITS_TABLE
+from reseed.artifacts.predictions import (
+    BASELINE_PREDICTIONS,
+    CONDITIONS,
+    FRAME_PREDICTIONS,
+    PATCH_PREDICTIONS,
+    REPEAT_DECISIONS,
+    REPEAT_PREDICTIONS,
+)
 from reseed.artifacts.raw import read_raw
-from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.artifacts.training import TRAINING_CURVE
 from reseed.base.files import read_json, write_bytes, write_folder, write_json, write_text
 from reseed.figures.report import PICTURES, ReportData, notices
@@ -19,9 +23,8 @@ from reseed.params.load import load_section
 from reseed.patches.store import open_patches
 from reseed.score.details import describe, summarise
 from reseed.score.evidence import Context, Evidence, confident_mistakes, gather, patch_rows, with_kinds
-from reseed.score.percent import score_csv
 from reseed.score.plots import TABLES
-from reseed.score.registry import FRAME, PATCH
+from reseed.score.registry import FRAME, PATCH, score_csv
 from stages.runner import parse_arguments, run_stage
 
 DATA, PREDICTIONS, TRAINING = Path("data"), Path("data/predictions"), Path("models/training.csv")

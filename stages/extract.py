@@ -4,8 +4,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from reseed.artifacts.annotations import ANNOTATIONS
-from reseed.artifacts.frames import FRAMES, PIECES, QUARANTINE
+from reseed.artifacts.catalog import ANNOTATIONS, FRAMES, PIECES, QUARANTINE
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.base.files import write_json
 from reseed.params.extract import ExtractParams

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
+from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS, SPLITS_TABLE
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
-from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.base.files import read_json, write_json
 from reseed.engines.facts import require_geometry
 from reseed.engines.predictions import predict_all, prediction_rows

@@ -2,16 +2,15 @@
 
 from pathlib import Path
 
-from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
+from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS, SPLITS_TABLE, TRAIN, VAL
 from reseed.artifacts.predictions import REPEAT_PREDICTIONS
-from reseed.artifacts.splits import SPLITS_TABLE, TRAIN, VAL
 from reseed.base.files import read_json
-from reseed.base.progress import tell
+from reseed.base.parallel import tell
 from reseed.engines.facts import facts_of_geometry
 from reseed.engines.predictions import predict_all, repeat_rows
+from reseed.network.checkpoint import trainings_folder
 from reseed.network.patch_set import join_patches, open_images
 from reseed.network.pretrained import load_start
-from reseed.network.resume import trainings_folder
 from reseed.network.runtime import use_numerics
 from reseed.network.training import repeat_params, train_network
 from reseed.params.load import load_section

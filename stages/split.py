@@ -4,10 +4,9 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
-from reseed.artifacts.frames import FRAMES, PIECES
+from reseed.artifacts.catalog import ANNOTATIONS, FRAME_LABELS, FRAMES, PIECES
 from reseed.artifacts.leakage import leakage_sentence, write_leakage
-from reseed.artifacts.splits import SPLITS_TABLE
+from reseed.artifacts.patches import SPLITS_TABLE
 from reseed.params.load import load_section
 from reseed.params.split import SplitParams
 from reseed.patches.leakage import look_at_borders

@@ -2,14 +2,12 @@
 
 from pathlib import Path
 
-from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
-from reseed.artifacts.splits import SPLITS_TABLE, TRAIN, VAL
+from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS, SPLITS_TABLE, TRAIN, VAL
 from reseed.artifacts.training import TRAINING_CURVE
 from reseed.base.files import read_json, write_json
-from reseed.network.checkpoint import describe_model, save_model, save_without_val
+from reseed.network.checkpoint import describe_model, save_model, save_without_val, trainings_folder
 from reseed.network.patch_set import join_patches, open_images
 from reseed.network.pretrained import convert, load_start
-from reseed.network.resume import trainings_folder
 from reseed.network.runtime import use_numerics
 from reseed.network.training import Trained, curve_rows, train_metrics, train_network
 from reseed.params.train import TrainParams, load_train_params

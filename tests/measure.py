@@ -11,9 +11,9 @@ _LONG_LINES: Final = 400
 
 # What each number may reach. A feature that needs more than there is room for shows what else could go.
 AT_MOST: Final = {
-    "modules in reseed/": 235,
-    "lines in reseed/ and stages/": 33_000,
-    f"modules below {_SHORT_LINES} lines with one importer": 60,
+    "modules in reseed/": 180,
+    "lines in reseed/ and stages/": 31_500,
+    f"modules below {_SHORT_LINES} lines with one importer": 30,
     f"modules above {_LONG_LINES} lines": 4,
     "lines of dvc.yaml": 450,
 }

@@ -1,6 +1,24 @@
-"""`data/patches/index.csv` and `labels.csv`: the place and the label of each row of `patches.npy`."""
+"""Tables of the patches: `splits.csv` (train, val or test), `index.csv` and `labels.csv` (each row of the patches)."""
+
+from typing import Final
 
 from reseed.artifacts.table import Column, Table
+
+TRAIN: Final = "train"
+VAL: Final = "val"
+TEST: Final = "test"
+NONE: Final = "none"
+SPLITS: Final = (TRAIN, VAL, TEST)
+
+SPLITS_TABLE = Table(
+    columns=(
+        Column("frame_id", "text", "frame"),
+        Column("group", "text", "site, sequence, block or frame that is never divided"),
+        Column("split", "text", "train, val, test or none (guard frames)"),
+    ),
+    key=("frame_id",),
+)
+
 
 PATCH_INDEX = Table(
     columns=(

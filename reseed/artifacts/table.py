@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from reseed.base.cells import guard_all, unguard
+from reseed.base.csv import guard_all, unguard
 from reseed.base.errors import TableError
 from reseed.base.files import write_text
 

@@ -7,8 +7,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from reseed.audit.checks import FAIL, Check, judged
-from reseed.audit.trusted import PACKAGES, Code
+from reseed.audit.trusted import FAIL, PACKAGES, Check, Code, judged
 from reseed.base.errors import ReseedError
 from reseed.history.recorded import declared
 from reseed.history.repository import folder_digest, md5_of

@@ -8,10 +8,9 @@ from typing import Any, Final
 import numpy as np
 from scipy.special import stdtrit
 
-from reseed.artifacts.splits import TEST, VAL
+from reseed.artifacts.patches import TEST, VAL
 from reseed.score.confusion import Counts, class_scores
-from reseed.score.percent import NOT_AVAILABLE, class_key, percent
-from reseed.score.registry import FRAME, NAMES, PATCH, SCORES, TASKS, Task
+from reseed.score.registry import FRAME, NAMES, NOT_AVAILABLE, PATCH, SCORES, TASKS, Task, class_key, percent
 
 # Counts of the data: the same data has the same, on any machine.
 _EXACT: Final = (

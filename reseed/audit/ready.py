@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from reseed.artifacts.patches import SPLITS, TEST, TRAIN, VAL
 from reseed.artifacts.raw import RawSource
-from reseed.artifacts.splits import SPLITS, TEST, TRAIN, VAL
 from reseed.base.classes import CLASSES, DECISIONS
 from reseed.base.errors import ReseedError
 from reseed.params.catalog import CatalogParams

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from reseed.audit.chain import check_chain
-from reseed.audit.checks import DIFFERS, FAIL, NOT_CHECKED, PASS, Check, judged
-from reseed.audit.code import check_code
 from reseed.audit.divided import check_leakage
 from reseed.audit.objects import check_objects
 from reseed.audit.recompute import check_derive, check_recompute
 from reseed.audit.redo import Foreign
 from reseed.audit.rerun import check_rerun, check_retrain, check_revision_code
 from reseed.audit.sandbox import Limits
-from reseed.audit.trusted import Code
+from reseed.audit.trusted import DIFFERS, FAIL, NOT_CHECKED, PASS, Check, Code, check_code, judged
 from reseed.base.errors import ReseedError, TableError
 from reseed.history.repository import MissingError, md5_of
 from reseed.history.run import LOCK, METRICS, Run

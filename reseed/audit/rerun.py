@@ -7,9 +7,8 @@ from typing import Any, Final
 import numpy as np
 from scipy.special import stdtrit
 
+from reseed.artifacts.patches import TEST
 from reseed.artifacts.predictions import PATCH_PREDICTIONS, REPEAT_PREDICTIONS
-from reseed.artifacts.splits import TEST
-from reseed.audit.checks import NOT_CHECKED, Check, judged
 from reseed.audit.redo import (
     Foreign,
     Job,
@@ -21,7 +20,7 @@ from reseed.audit.redo import (
     write_inside,
 )
 from reseed.audit.sandbox import require_sandbox
-from reseed.audit.trusted import Code, revision_code
+from reseed.audit.trusted import NOT_CHECKED, Check, Code, judged, revision_code
 from reseed.base.documents import parse_json
 from reseed.history.run import METRICS, Run
 from reseed.score.confusion import macro_f1

@@ -3,6 +3,9 @@
 UTF-8 with or without a byte-order mark, UTF-16; LF, CRLF or CR; comma, semicolon, tab or bar, or what a first line
 `sep=;` says. Every cell is text: `NA` is a word like any other. What is broken is an error that names file and row,
 never a skipped row. Numbers are read with the decimal mark that the whole table uses (`reseed.base.numerals`).
+
+Names of frames, sites and labels come from files of others. A cell that a spreadsheet would take for a formula is
+written with an apostrophe before it, and read without it.
 """
 
 import csv
@@ -11,12 +14,44 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from reseed.base.cells import unguard
 from reseed.base.errors import TableError
 from reseed.base.files import read_regular
 from reseed.base.numerals import Cell, NumberError, parse_number, settle_decimal_mark
+
+# Also in their full-width forms, which some spreadsheets read as the same characters.
+_STARTS: Final = "=+\\-@\t\r\uff1d\uff0b\uff0d\uff20"
+_RISKY: Final = re.compile(rf"(^|[;\t])('*)(?=\s*[{_STARTS}])")
+_WRITTEN: Final = re.compile(rf"(^|[;\t])'('*)(?=\s*[{_STARTS}])")
+_NUMBER: Final = re.compile(r"'*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_FIRST: Final = frozenset("'=+-@\uff1d\uff0b\uff0d\uff20")
+
+
+def guard(text: str) -> str:
+    """Return a cell as it is written; numbers stay as they are.
+
+    >>> guard("=1+1.jpg"), guard("-9.5"), guard("reef_7.jpg")
+    ("'=1+1.jpg", '-9.5', 'reef_7.jpg')
+    """
+    return _changed(_RISKY, r"\1'\2", text)
+
+
+def unguard(text: str) -> str:
+    """Return what was written by `guard`; any other text comes back as it is."""
+    return _changed(_WRITTEN, r"\1\2", text)
+
+
+def guard_all(values: Iterable[object]) -> list[Any]:
+    """Return a column as it is written: `guard` of what is text."""
+    return [guard(value) if isinstance(value, str) else value for value in values]
+
+
+def _changed(pattern: re.Pattern[str], change: str, text: str) -> str:
+    if not text or (text[0] not in _FIRST and not text[0].isspace() and ";" not in text and "\t" not in text):
+        return text
+    return text if _NUMBER.fullmatch(text) else pattern.sub(change, text)
+
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
 # Excel writes this line to say what divides the cells; other programs leave it where it is.

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError
-from reseed.base.progress import progress
+from reseed.base.parallel import progress
 
 Probabilities = npt.NDArray[np.float64]
 

@@ -3,9 +3,9 @@
 import argparse
 from typing import Final
 
-from reseed.cli.arguments import add_bootstrap, add_json, add_tables, not_negative, read_table, show
+from reseed.cli.main import add_bootstrap, add_json, add_tables, not_negative, read_table, show
 from reseed.compare.tables import Columns, agree_tables
-from reseed.reports.tables import agree_page
+from reseed.reports.scores import agree_page
 from reseed.score.matching import ANNOTATED, GROUPS
 
 _SHOWN: Final = 10

@@ -7,20 +7,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from reseed.artifacts.splits import SPLITS
-from reseed.audit.checks import FAIL, Check
-from reseed.audit.code import diff_lines, printable
-from reseed.audit.conclusions import conclusions
-from reseed.audit.exports.crate import require_crate_target
-from reseed.audit.exports.write import write_exports
-from reseed.audit.one_frame import frame_effect
+from reseed.artifacts.patches import SPLITS
+from reseed.audit.exports.crate import require_crate_target, write_exports
+from reseed.audit.objects import working_folder
+from reseed.audit.recompute import conclusions
 from reseed.audit.registry import CHECKS, OPTIONAL, Audit, read_claims, run_checks, verdict
-from reseed.audit.statement import data_statement, files_table
-from reseed.audit.trusted import trusted_code
-from reseed.audit.working import working_folder
+from reseed.audit.statement import data_statement, files_table, frame_effect
+from reseed.audit.trusted import FAIL, Check, diff_lines, printable, trusted_code
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_text
-from reseed.cli.arguments import add_json, show
+from reseed.cli.main import add_json, show
 from reseed.history.repository import HERE, Repository
 from reseed.history.run import Run
 

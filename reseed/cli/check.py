@@ -9,17 +9,55 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from reseed.artifacts.raw import RawSource, read_raw
 from reseed.audit.ready import look_at_data, look_at_machine
-from reseed.base.errors import ReseedError, SourceError, TableError
+from reseed.base.errors import ParamsError, ReseedError, SourceError, TableError
 from reseed.base.urls import require_no_secret
+from reseed.params.aggregate import AggregateParams
+from reseed.params.baselines import BaselinesParams
+from reseed.params.catalog import CatalogParams
+from reseed.params.demo import DemoParams
+from reseed.params.evaluate import EvaluateParams
+from reseed.params.extract import ExtractParams
+from reseed.params.load import Section, join_problems, read_yaml, section_problems
+from reseed.params.predict import PredictParams
 from reseed.params.pull import PullParams, Source
-from reseed.params.sections import SECTIONS, require_valid
+from reseed.params.split import SplitParams
+from reseed.params.train import RepeatedTrainParams
 from reseed.sources.folder import resolve_uri
 from reseed.sources.pull import delivered_sha256, require_pin
 from reseed.survey.labels import label_map, read_label_map
+
+SECTIONS: Final[dict[str, type[Section]]] = {
+    "pull": PullParams,
+    "demo": DemoParams,
+    "catalog": CatalogParams,
+    "split": SplitParams,
+    "extract": ExtractParams,
+    "train": RepeatedTrainParams,
+    "predict": PredictParams,
+    "baselines": BaselinesParams,
+    "aggregate": AggregateParams,
+    "evaluate": EvaluateParams,
+}
+
+
+def require_valid(path: Path) -> dict[str, Any]:
+    """Check every section of the parameter file at `path` and return its values.
+
+    Raises:
+        ParamsError: Names every problem of every section, and every section that does not exist.
+    """
+    values = read_yaml(path)
+    problems = [f"{name}: unknown section; allowed: {', '.join(SECTIONS)}" for name in values if name not in SECTIONS]
+    for name, model in SECTIONS.items():
+        problems += section_problems(values, name, model)
+    if problems:
+        raise ParamsError(join_problems(path, problems))
+    return values
+
 
 RAW_RECORD = Path("data/raw.json")
 

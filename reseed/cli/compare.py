@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 
 from reseed.base.errors import ReseedError
-from reseed.cli.arguments import add_bootstrap, add_json, show
+from reseed.cli.main import add_bootstrap, add_json, show
 from reseed.compare.comparison import compare
 from reseed.history.repository import Repository
 from reseed.history.run import Run
-from reseed.reports.comparison import comparison_page
+from reseed.reports.report import comparison_page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

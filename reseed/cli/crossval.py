@@ -8,13 +8,12 @@ from typing import Any, Final
 
 import pandas as pd
 
-from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
-from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.catalog import ANNOTATIONS, FRAME_LABELS, FRAMES
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
 from reseed.base.errors import ReseedError
 from reseed.base.files import read_json, write_bytes, write_json, write_text
-from reseed.cli.arguments import add_bootstrap, add_json, show
+from reseed.cli.main import add_bootstrap, add_json, show
 from reseed.compare.crossval import (
     HELD_OUT,
     FoldParams,
@@ -34,9 +33,8 @@ from reseed.params.predict import PredictParams
 from reseed.params.split import SplitParams
 from reseed.params.train import TrainParams, load_train_params
 from reseed.patches.splits import hold_out_each, label_weights
-from reseed.reports.tables import crossval_page
-from reseed.score.percent import NOT_AVAILABLE, score_csv
-from reseed.score.registry import PATCH
+from reseed.reports.scores import crossval_page
+from reseed.score.registry import NOT_AVAILABLE, PATCH, score_csv
 
 _CATALOG, _PATCHES = Path("data/catalog"), Path("data/patches")
 _WEIGHTS: Final = Path("data/pretrained/weights.pt")

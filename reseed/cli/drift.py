@@ -4,14 +4,13 @@ import argparse
 from pathlib import Path
 from typing import Any, Final
 
-from reseed.audit.checks import PASS, Check
 from reseed.audit.drift import Drift, Tolerance, contradictions, metric_drift, tolerance_of
+from reseed.audit.objects import working_folder
 from reseed.audit.registry import CHECKS, Audit, run_checks
-from reseed.audit.trusted import trusted_code
-from reseed.audit.working import working_folder
+from reseed.audit.trusted import PASS, Check, trusted_code
 from reseed.base.errors import ReseedError
 from reseed.base.files import read_json
-from reseed.cli.arguments import not_negative, show
+from reseed.cli.main import not_negative, show
 from reseed.history.repository import Repository
 from reseed.history.run import METRICS, Run
 from reseed.reports.page import aligned

@@ -8,10 +8,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from reseed.artifacts.frames import FRAMES
-from reseed.artifacts.patches import PATCH_INDEX
+from reseed.artifacts.catalog import FRAMES
+from reseed.artifacts.patches import PATCH_INDEX, SPLITS
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
-from reseed.artifacts.splits import SPLITS
 from reseed.base.errors import TableError
 from reseed.base.files import write_json, write_text
 from reseed.reports.label_files import coco_object, coralnet_csv, predicted_patches

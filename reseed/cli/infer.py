@@ -11,12 +11,11 @@ from reseed.base.classes import DEPLOY
 from reseed.base.errors import ModelError, ReseedError, SourceError
 from reseed.base.parallel import usable_cores
 from reseed.engines.engine import AUTO, ENGINES, Engine, open_engine
-from reseed.infer.deciding import Rule
+from reseed.infer.deciding import GoldLabels, Outcome, Rule, frames_text, read_gold, write_outcome
 from reseed.infer.frame_list import FrameList, common_root, find_frames
 from reseed.infer.frames import ListSource, Source, WatchedFolders
 from reseed.infer.geotags import Logs
-from reseed.infer.map.page import RENDERED_NOTICE, read_leaflet
-from reseed.infer.outcome import GoldLabels, Outcome, frames_text, read_gold, write_outcome
+from reseed.infer.map_page import RENDERED_NOTICE, read_leaflet
 from reseed.infer.run_folder import RunIdentity, enter, locked, note_training
 from reseed.infer.running import Progress, decide_all
 from reseed.infer.tables import BAD_FILE, MAP_FILE, SKIPPED_FILE, take_up

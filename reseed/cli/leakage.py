@@ -11,17 +11,17 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from reseed.artifacts.frames import FRAMES, PIECES
-from reseed.artifacts.splits import NONE, SPLITS, SPLITS_TABLE
+from reseed.artifacts.catalog import FRAMES, PIECES
+from reseed.artifacts.patches import NONE, SPLITS, SPLITS_TABLE
 from reseed.base.errors import TableError
 from reseed.base.files import write_bytes
-from reseed.figures.shared_views import PairOfViews, shared_views_figure
+from reseed.figures.contact_sheet import PairOfViews, shared_views_figure
 from reseed.figures.style import counted, png_bytes
 from reseed.params.load import load_section
 from reseed.params.split import SplitParams
 from reseed.patches.leakage import KINDS, MOST_PAIRS, Leakage, Shared, find_leakage
 from reseed.patches.resize import resize
-from reseed.survey.frame_pixels import frame_pixels, pieces_of_frames
+from reseed.survey.imagery import frame_pixels, pieces_of_frames
 
 _CATALOG = Path("data/catalog")
 _RAW = Path("data/raw")

@@ -5,9 +5,8 @@ import sys
 
 from reseed.base.errors import SourceError
 from reseed.base.urls import expand
-from reseed.sources.fetch import fetch
 from reseed.sources.folder import digest_folder, explained, hash_file, resolve_uri
-from reseed.sources.pull import DOWNLOADS
+from reseed.sources.pull import DOWNLOADS, fetch
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,12 +5,12 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from reseed.audit.objects import working_folder
 from reseed.audit.registry import CHECKS, OPTIONAL, Audit, run_checks
 from reseed.audit.trusted import trusted_code
-from reseed.audit.working import working_folder
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_text
-from reseed.cli.arguments import add_bootstrap
+from reseed.cli.main import add_bootstrap
 from reseed.compare.pull_request import pull_request
 from reseed.history.repository import HERE, Repository
 from reseed.history.run import Run

@@ -2,9 +2,9 @@
 
 import argparse
 
-from reseed.cli.arguments import add_bootstrap, add_json, add_tables, parse_wanted, read_table, show
+from reseed.cli.main import add_bootstrap, add_json, add_tables, parse_wanted, read_table, show
 from reseed.compare.tables import Columns, score_tables
-from reseed.reports.tables import score_page
+from reseed.reports.scores import score_page
 from reseed.score.matching import GOLD, GROUPS, PREDICTED
 from reseed.score.registry import TASKS
 

@@ -9,7 +9,7 @@ from jinja2 import UndefinedError
 
 from reseed.base.errors import ReseedError
 from reseed.base.files import read_json
-from reseed.cli.arguments import add_json, show
+from reseed.cli.main import add_json, show
 from reseed.reports.scores import labels_of, scores_page
 
 _METRICS: Final = Path("metrics/metrics.json")

@@ -22,8 +22,7 @@ from reseed.score.paired import (
     run_counts,
     set_differences,
 )
-from reseed.score.percent import NOT_AVAILABLE, percent
-from reseed.score.registry import FRAME, PATCH, SCORES, TASKS, Task
+from reseed.score.registry import FRAME, NOT_AVAILABLE, PATCH, SCORES, TASKS, Task, percent
 
 # Results and their parameters, compared elsewhere.
 _NOT_CODE: Final = ("params.yaml", "dvc.lock", "metrics/", "plots/")

@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reseed.artifacts.patches import TEST, TRAIN, VAL
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
-from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.artifacts.table import Column
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError, TableError
 from reseed.engines.facts import facts_of_geometry
 from reseed.engines.predictions import predict_all, prediction_rows
+from reseed.network.checkpoint import trainings_folder
 from reseed.network.model import State
 from reseed.network.patch_set import join_patches
-from reseed.network.resume import trainings_folder
 from reseed.network.runtime import use_numerics
 from reseed.network.training import train_network
 from reseed.params.aggregate import AggregateParams
@@ -29,8 +29,18 @@ from reseed.score.bootstrap import intervals
 from reseed.score.confusion import Counts
 from reseed.score.decisions import AUTO, decide_frames
 from reseed.score.evidence import item_confusion, labelled
-from reseed.score.percent import NOT_AVAILABLE, class_key, percent, percent_if, percent_or_nan
-from reseed.score.registry import FRAME, PATCH, SCORES, Task, as_intervals
+from reseed.score.registry import (
+    FRAME,
+    NOT_AVAILABLE,
+    PATCH,
+    SCORES,
+    Task,
+    as_intervals,
+    class_key,
+    percent,
+    percent_if,
+    percent_or_nan,
+)
 
 HELD_OUT: Final = (
     Column("group", "text", "the group that was held out"),

@@ -11,9 +11,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from reseed.artifacts.frames import FRAMES, PIECES
-from reseed.artifacts.splits import TEST
-from reseed.audit.checks import FAIL, Check
+from reseed.artifacts.catalog import FRAMES, PIECES
+from reseed.artifacts.patches import TEST
+from reseed.audit.trusted import FAIL, Check
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError
 from reseed.compare.comparison import DIFFERENCES, changed_code, changed_params, compare
@@ -23,10 +23,9 @@ from reseed.history.repository import Repository, Revision
 from reseed.history.run import CLASS_SCORES, RAW, Run
 from reseed.patches.resize import resize
 from reseed.score.decisions import AUTO
-from reseed.score.percent import NOT_AVAILABLE, class_key
-from reseed.score.registry import SCORES, TASKS
+from reseed.score.registry import NOT_AVAILABLE, SCORES, TASKS, class_key
 from reseed.sources.folder import copy_file
-from reseed.survey.frame_pixels import frame_pixels, pieces_of_frames
+from reseed.survey.imagery import frame_pixels, pieces_of_frames
 
 # Where digests alone are compared: what shapes the data a score is of, in the order it is made.
 _INPUTS: Final = (

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from reseed.artifacts.splits import SPLITS_TABLE
+from reseed.artifacts.patches import SPLITS_TABLE
 from reseed.base.classes import CLASSES, CORAL, DECISIONS, match_class
 from reseed.base.csv import TextTable
 from reseed.base.errors import TableError
-from reseed.history.origin import speaks_of_rendered
-from reseed.score.agreement import SecondLook, agree, second_looks
+from reseed.history.recorded import speaks_of_rendered
+from reseed.score.baselines import SecondLook, agree, second_looks
 from reseed.score.bootstrap import Interval
 from reseed.score.matching import (
     ANNOTATED,
@@ -35,8 +35,17 @@ from reseed.score.matching import (
     unmatched,
     without_value,
 )
-from reseed.score.percent import NOT_AVAILABLE, percent
-from reseed.score.registry import FRAME, NAMES, PATCH, Task, as_intervals, as_metrics, score_task
+from reseed.score.registry import (
+    FRAME,
+    NAMES,
+    NOT_AVAILABLE,
+    PATCH,
+    Task,
+    as_intervals,
+    as_metrics,
+    percent,
+    score_task,
+)
 
 ITEM: Final = "item"
 # Before the path of a splits.csv that lies beside a table.

@@ -9,29 +9,33 @@ import numpy.typing as npt
 from PIL import Image, ImageFilter
 
 from reseed.base.classes import CLASS_INDEX, CORAL
-from reseed.demo.coral import build_branching, build_massive, build_soft, build_table
 from reseed.demo.scene import (
     CLASS_OF_SUBSTRATE,
     REFERENCE_HEIGHT_PX,
     SUBSTRATES_OF,
     FrameKey,
+    Plot,
     Site,
     Substrate,
+    Surface,
     lay_out,
     random_stream,
     shows_rock,
 )
 from reseed.demo.seabed import (
     build_algae,
+    build_branching,
     build_crust,
     build_framework,
+    build_massive,
     build_rock,
     build_rubble,
     build_sand,
     build_seagrass,
+    build_soft,
+    build_table,
     build_water,
 )
-from reseed.demo.surfaces import Plot, Surface
 from reseed.demo.texture import Field, Shape, labyrinth, low_pass, resample, smooth_noise
 from reseed.params.demo import DemoParams
 

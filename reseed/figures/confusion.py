@@ -1,15 +1,19 @@
-"""Confusion matrices: what is taken for what, with recall beside each row and precision below each column."""
+"""Which classes are confused: matrices with recall and precision, and the most confident mistakes as pictures."""
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from numpy.typing import NDArray
 
-from reseed.base.classes import CLASS_COLOURS
+from reseed.base.classes import CLASS_COLOURS, CLASSES, DEPLOY
+from reseed.base.errors import TableError
 from reseed.figures.style import INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, plain_axes, score, styled
 from reseed.score.bootstrap import Interval
 from reseed.score.confusion import Counts, absent_names, accuracy, class_scores, macro_f1
@@ -37,7 +41,7 @@ def confusion_figure(
         place: Ends the title, such as ` at alpha 0.50`.
         synthetic: Whether the data is synthetic.
     """
-    title, subtitle = _words(counts, names, interval, item, place)
+    title, subtitle = _matrix_words(counts, names, interval, item, place)
     if counts.sum() == 0:
         return Sheet(_LEFT + _MATRIX + _RIGHT, 0.1, title, subtitle, synthetic=synthetic).figure
     sheet = Sheet(_LEFT + _MATRIX + _RIGHT, _BELOW + _MATRIX + _ABOVE, title, subtitle, synthetic=synthetic)
@@ -54,7 +58,7 @@ def confusion_figure(
     return sheet.figure
 
 
-def _words(counts: Counts, names: Sequence[str], interval: Interval, item: str, place: str) -> tuple[str, str]:
+def _matrix_words(counts: Counts, names: Sequence[str], interval: Interval, item: str, place: str) -> tuple[str, str]:
     n = int(counts.sum())
     cells = f"Each cell: {'patches' if item == 'patch' else 'frames'}, and their share of the row."
     if n == 0:
@@ -119,3 +123,118 @@ def _margins(ax: Axes, counts: Counts) -> None:
 
 def _share(fraction: float) -> str:
     return score(100 * float(fraction))
+
+
+_FEW = 16  # up to so many fit a page in four columns
+_GAP_IN, _CAPTION_IN = 0.16, 0.62
+_MARGIN_IN = 0.25
+
+
+@styled
+def mistakes_figure(
+    mistakes: pd.DataFrame, pictures: NDArray[np.uint8], n_wrong: int, n: int, *, synthetic: bool
+) -> Figure:
+    """Draw wrong test patches with reference, prediction, probability and frame.
+
+    Args:
+        mistakes: M rows, columns patch_id, site, gold, predicted, probability (0-1), surest first.
+        pictures: (M, H, W, 3) uint8 RGB, in the order of `mistakes`.
+        n_wrong: All wrong test patches.
+        n: All labelled test patches.
+        synthetic: Whether the data is synthetic.
+
+    Raises:
+        TableError: If there is not one picture for each mistake.
+    """
+    if len(pictures) != len(mistakes):
+        raise TableError(f"{len(pictures)} pictures for {len(mistakes)} mistakes; one for each is needed")
+    columns, width_in = (4, 7.2) if len(mistakes) <= _FEW else (6, 9.6)
+    rows = max(1, -(-len(mistakes) // columns))
+    edge_in = (width_in - 2 * _MARGIN_IN - (columns - 1) * _GAP_IN) / columns
+    step_in = edge_in + _CAPTION_IN
+    body_in = rows * step_in + 0.15 if len(mistakes) else 0.3
+    sheet = Sheet(width_in, body_in, *_mistake_words(mistakes, n_wrong, n), synthetic=synthetic)
+    for index in range(len(mistakes)):
+        row, column = divmod(index, columns)
+        left = _MARGIN_IN + column * (edge_in + _GAP_IN)
+        bottom = body_in - row * step_in - edge_in
+        ax = sheet.axes(left, bottom, edge_in, edge_in)
+        _picture(ax, pictures[index], CLASS_COLOURS[str(mistakes["predicted"].iloc[index])])
+        _caption(ax, mistakes.iloc[index], edge_in)
+    return sheet.figure
+
+
+def _mistake_words(mistakes: pd.DataFrame, n_wrong: int, n: int) -> tuple[str, str]:
+    if mistakes.empty:
+        return (
+            f"No mistake among {n:,} test patches",
+            "No mistakes to show. Check the data: a perfect score often means that test frames are in train.",
+        )
+    false_deploy = mistakes[mistakes["predicted"] == DEPLOY]
+    taken = " or ".join(name for name in CLASSES if name in set(false_deploy["gold"]))
+    number, shown = len(false_deploy), len(mistakes)
+    if number == shown:
+        title = f"The surest mistakes all take {taken} for Deploy"
+    elif number:
+        title = f"{number} of the {shown} surest mistakes take {taken} for Deploy"
+    else:
+        title = "No false Deploy among the surest mistakes"
+    subtitle = (
+        f"The surest {shown} of {n_wrong:,} wrong among {counted(n, 'test patch')}. "
+        "Below each: reference, then prediction (also the edge colour) with its probability. "
+        "The reference can be wrong too."
+    )
+    return title, subtitle
+
+
+def _picture(ax: Axes, picture: NDArray[np.uint8], colour: str) -> None:
+    ax.imshow(picture, interpolation="antialiased", aspect="auto", extent=(0, 1, 0, 1))
+    plain_axes(ax)
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1)
+    ax.add_patch(Rectangle((0, 0), 1, 1, facecolor="none", edgecolor=colour, linewidth=3, clip_on=False))
+
+
+def _caption(ax: Axes, mistake: pd.Series, edge_in: float) -> None:
+    gold, predicted = str(mistake["gold"]), str(mistake["predicted"])
+    line = 0.165 / edge_in
+    ax.text(0, -0.05, gold, ha="left", va="top", fontsize=TEXT_PT, color=_dark(gold), fontweight="bold")
+    ax.text(
+        0,
+        -0.05 - line,
+        f"→ {predicted} {100 * float(mistake['probability']):.0f} %",
+        ha="left",
+        va="top",
+        fontsize=TEXT_PT,
+        color=_dark(predicted),
+        fontweight="bold",
+    )
+    ax.text(
+        0,
+        -0.05 - 2 * line,
+        short_id(str(mistake["patch_id"]), int(edge_in * 13)),
+        ha="left",
+        va="top",
+        fontsize=SMALL_PT,
+        color=MUTED,
+    )
+
+
+def _dark(name: str) -> str:
+    return {"No-Deploy": "#5c5c5c"}.get(name, CLASS_COLOURS.get(name, INK))
+
+
+def short_id(patch_id: str, width: int) -> str:
+    """Return the end of a patch id that still tells frames apart: `…_0012 r3 c5`.
+
+    Args:
+        patch_id: `<frame_id>#r003c005` or `<frame_id>#y0671x0217`.
+        width: Characters that fit.
+    """
+    frame, _, cell = patch_id.partition("#")
+    stem = PurePosixPath(frame).stem
+    if cell.startswith("r"):
+        row, _, column = cell[1:].partition("c")
+        cell = f"r{int(row)} c{int(column)}"
+    room = max(width - len(cell) - 1, 4)
+    return f"{stem if len(stem) <= room else '…' + stem[-(room - 1) :]} {cell}"

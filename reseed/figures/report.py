@@ -9,26 +9,19 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from reseed.artifacts.patches import TEST, VAL
 from reseed.artifacts.raw import label_notices
-from reseed.artifacts.splits import TEST, VAL
 from reseed.base.classes import CLASSES, DECISIONS
 from reseed.figures.alpha_curve import alpha_figure
 from reseed.figures.baselines import bars, baselines_figure
-from reseed.figures.by_site import site_figure
-from reseed.figures.conditions import conditions_figure
-from reseed.figures.confusion import confusion_figure
-from reseed.figures.coral_cover import coral_figure
-from reseed.figures.mistakes import mistakes_figure
-from reseed.figures.reliability import reliability_figure
-from reseed.figures.training import training_figure
-from reseed.score.agreement import human_ceiling
+from reseed.figures.by_site import conditions_figure, site_figure
+from reseed.figures.confusion import confusion_figure, mistakes_figure
+from reseed.figures.training import coral_figure, reliability_figure, training_figure
 from reseed.score.alpha_curve import cheapest_alpha, expected_costs
-from reseed.score.baselines import score_baselines, verdict
-from reseed.score.coral_cover import coral_cover
+from reseed.score.baselines import human_ceiling, score_baselines, verdict
 from reseed.score.evidence import SCORED, Evidence, score_items, split_reliability
-from reseed.score.groups import by_condition, by_site
-from reseed.score.percent import percent
-from reseed.score.registry import FRAME, HEADLINE, PATCH, TASKS
+from reseed.score.plots import by_condition, by_site, coral_cover
+from reseed.score.registry import FRAME, HEADLINE, PATCH, TASKS, percent
 
 
 @dataclass(frozen=True)

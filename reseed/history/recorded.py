@@ -1,11 +1,17 @@
-"""dvc.yaml and dvc.lock of a run: stages whose every path lies inside the project."""
+"""dvc.yaml and dvc.lock of a run: stages whose every path lies inside the project.
+
+Also whether a table that somebody hands in comes from rendered frames: its score tells nothing about the field.
+"""
 
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from reseed.base.errors import ReseedError
+from reseed.base.csv import TextTable
+from reseed.base.errors import ReseedError, SourceError
+from reseed.base.files import read_json
+from reseed.score.matching import FRAME_COLUMNS, Item
 
 _MD5: Final = re.compile(r"[0-9a-f]{32}(\.dir)?")
 
@@ -106,3 +112,47 @@ def _named(stage: Mapping[str, Any], kinds: tuple[str, ...]) -> Iterator[str]:
     for kind in kinds:
         for entry in stage.get(kind) or []:
             yield str(next(iter(entry)) if isinstance(entry, Mapping) and entry else entry)
+
+
+RAW_RECORD: Final = Path("data/raw.json")
+_RAW: Final = Path("data/raw")
+_SYNTHETIC: Final = "synthetic"
+_PLACES: Final = ("patch_id", *FRAME_COLUMNS)
+
+
+def speaks_of_rendered(tables: Sequence[TextTable], items: Iterable[Item], root: Path) -> bool | None:
+    """Return whether a scored frame was rendered; None where nothing tells.
+
+    What tells: a column `synthetic`; a frame or patch id that starts with the name of a source of `data/raw.json`; a
+    table that lies in the folder of such a source.
+
+    Args:
+        tables: The tables, `where` being their paths.
+        items: Their scored rows.
+        root: Folder of the run, where `data/raw.json` lies.
+    """
+    rows = [item.row for item in items]
+    said = [row.cells[_SYNTHETIC] for row in rows if _SYNTHETIC in row.cells]
+    if said:
+        return any(value not in {"", "0"} for value in said)
+    if not (root / RAW_RECORD).is_file():
+        return None
+    sources = _synthetic(root / RAW_RECORD)
+    starts = {row.cells[name].split("/", 1)[0] for row in rows for name in _PLACES if name in row.cells}
+    places = [Path(table.where).resolve() for table in tables]
+    known = {
+        name: rendered
+        for name, rendered in sources.items()
+        if name in starts or any((root / _RAW / name).resolve() in place.parents for place in places)
+    }
+    return any(known.values()) if known else None
+
+
+def _synthetic(record: Path) -> dict[str, bool]:
+    """Return whether each source was rendered; a record of another version of the project will do."""
+    entries = read_json(record)
+    if not isinstance(entries, list) or any(
+        not isinstance(e, dict) or not {"name", "synthetic"} <= set(e) for e in entries
+    ):
+        raise SourceError(f"{record}: no list of sources with name and synthetic; run `dvc repro -f pull`")
+    return {str(entry["name"]): bool(entry["synthetic"]) for entry in entries}

@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pandas as pd
 
+from reseed.artifacts.patches import TEST
 from reseed.artifacts.raw import label_notices
-from reseed.artifacts.splits import TEST
 from reseed.artifacts.table import Table
-from reseed.base.cells import unguard
 from reseed.base.classes import CLASSES
+from reseed.base.csv import unguard
 from reseed.base.documents import parse_json, parse_yaml
 from reseed.base.errors import ReseedError, TableError
 from reseed.history.recorded import read_lock, read_pipeline, require_inside, require_md5
 from reseed.history.repository import HERE, MissingError, Repository, Revision, Tracked, md5_of, require_digest
-from reseed.score.percent import class_key
-from reseed.score.registry import SCORES, TASKS
+from reseed.score.registry import SCORES, TASKS, class_key
 
 if TYPE_CHECKING:
     from reseed.score.paired import Answers

@@ -11,7 +11,6 @@ from typing import Final
 
 from reseed.base.errors import TableError
 from reseed.base.files import write_json
-from reseed.infer.line_file import writing
 from reseed.infer.tables import (
     BAD_FILE,
     DECISIONS_FILE,
@@ -20,6 +19,7 @@ from reseed.infer.tables import (
     SKIPPED_FILE,
     THUMBNAILS_FILE,
     TRACK_FILE,
+    writing,
 )
 
 RUN_FILE: Final = "run.json"

@@ -20,7 +20,6 @@ from reseed.base.errors import ImageError
 from reseed.infer.deciding import Decided, Rule, Unusable, decide, decision_row, patch_rows, thumbnail_row
 from reseed.infer.frames import POLL_S, Source
 from reseed.infer.geotags import Logs
-from reseed.infer.line_file import LineFile, writing
 from reseed.infer.tables import (
     BAD_COLUMNS,
     BAD_FILE,
@@ -32,6 +31,8 @@ from reseed.infer.tables import (
     SKIPPED_FILE,
     THUMBNAIL_COLUMNS,
     THUMBNAILS_FILE,
+    LineFile,
+    writing,
 )
 
 _AHEAD: Final = 2  # frames waiting for each worker: none ever waits, and memory stays bounded

@@ -17,9 +17,7 @@ import torch
 
 from reseed.base.classes import CLASSES, match_class
 from reseed.base.errors import ModelError
-from reseed.network.augment import class_counts
-from reseed.network.epochs import EpochScore
-from reseed.network.losses import make_loss
+from reseed.network.epochs import EpochScore, make_loss
 from reseed.network.model import (
     HEAD_WIDTH,
     LAST_LAYER,
@@ -32,6 +30,7 @@ from reseed.network.model import (
     read_state,
     some_names,
 )
+from reseed.network.patch_set import class_counts
 from reseed.network.runtime import reproducible, resolve_device
 from reseed.network.training import FitResult, validate
 from reseed.params.train import TrainParams

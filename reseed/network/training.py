@@ -17,9 +17,12 @@ from tqdm import tqdm
 
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError
+from reseed.base.parallel import tell
 from reseed.base.probabilities import predicted_classes, softmax
-from reseed.base.progress import tell
-from reseed.network.augment import (
+from reseed.network.checkpoint import read_training, training_key, write_training
+from reseed.network.epochs import COSINE, EpochScore, Learner, Loss, inverse_class_weights, make_loss
+from reseed.network.model import Converted, Network, State, network_logits, to_unit
+from reseed.network.patch_set import (
     Augmentation,
     augment,
     class_counts,
@@ -28,10 +31,6 @@ from reseed.network.augment import (
     n_batches,
     split_batches,
 )
-from reseed.network.epochs import COSINE, EpochScore, Learner
-from reseed.network.losses import Loss, inverse_class_weights, make_loss
-from reseed.network.model import Converted, Network, State, network_logits, to_unit
-from reseed.network.resume import read_training, training_key, write_training
 from reseed.network.runtime import reproducible, resolve_device, training_precision
 from reseed.params.train import TrainParams
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from reseed.artifacts.leakage import LeakageRecord, SharedPair
-from reseed.artifacts.splits import SPLITS, TEST
+from reseed.artifacts.patches import SPLITS, TEST
 from reseed.base.parallel import ordered_map
 from reseed.patches.overlap import (
     MAX_HASH_BITS,
@@ -31,7 +31,7 @@ from reseed.patches.overlap import (
     table_leaks,
     within_sequence,
 )
-from reseed.survey.frame_pixels import frame_pixels, pieces_of_frames
+from reseed.survey.imagery import frame_pixels, pieces_of_frames
 
 EQUAL: Final = "equal file"
 COPY: Final = "re-encoded copy"

@@ -17,7 +17,7 @@ from PIL import Image
 from scipy.fft import dctn, irfft2, rfft2
 from scipy.ndimage import gaussian_filter
 
-from reseed.artifacts.splits import SPLITS
+from reseed.artifacts.patches import SPLITS
 from reseed.survey.identity import capture_order
 
 Pair = tuple[str, str]

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reseed.artifacts.splits import NONE, SPLITS, TEST, TRAIN, VAL
+from reseed.artifacts.patches import NONE, SPLITS, TEST, TRAIN, VAL
 from reseed.base.classes import CLASSES, DECISIONS
 from reseed.base.errors import SplitError
 from reseed.params.split import SplitParams

@@ -5,14 +5,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reseed.artifacts.patches import TEST, TRAIN, VAL
 from reseed.artifacts.raw import SYNTHETIC_NOTICE
-from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.base.classes import CLASSES, DEPLOY
 from reseed.history.run import Run
 from reseed.reports.page import interval_text, render
 from reseed.score.decisions import AUTO
-from reseed.score.percent import NOT_AVAILABLE
-from reseed.score.registry import ENTRIES, FRAME, HEADLINE, TASKS
+from reseed.score.registry import ENTRIES, FRAME, HEADLINE, NOT_AVAILABLE, TASKS
 
 
 @dataclass(frozen=True)

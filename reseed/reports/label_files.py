@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import pandas as pd
 
-from reseed.base.cells import guard
 from reseed.base.classes import CLASS_INDEX, CLASSES
-from reseed.survey.exports.place import clipped_box
+from reseed.base.csv import guard
+from reseed.survey.layouts.export_places import clipped_box
 
 ANNOTATOR: Final = "robot"  # CoralNet's own name for labels by a machine
 _HEADER: Final = ("Name", "Row", "Column", "Label", "Annotator")

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from reseed.score.percent import NOT_AVAILABLE
+from reseed.score.registry import NOT_AVAILABLE
 
 # A Markdown template can also be shown in a terminal, without its markup; text is written as it stands.
 Form = Literal["markdown", "terminal", "text"]

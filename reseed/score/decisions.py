@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reseed.artifacts.patches import VAL
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, REPEAT_DECISIONS
-from reseed.artifacts.splits import VAL
 from reseed.base.classes import CLASSES, CORAL, DECISIONS, DEPLOY, NO_DEPLOY
 from reseed.base.errors import TableError
 from reseed.params.aggregate import AggregateParams
 from reseed.score.alpha import decisions, exact
 from reseed.score.alpha_curve import AlphaCurve, alpha_curve
+from reseed.score.calibration import fit_rule, frame_features
 from reseed.score.confusion import decision_indices
-from reseed.score.logistic import fit_rule, frame_features
 
 AUTO: Final = "auto"
 RATIO: Final = "ratio"

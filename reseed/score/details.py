@@ -7,21 +7,20 @@ import numpy as np
 import pandas as pd
 
 from reseed.artifacts.leakage import leakage_sentence
-from reseed.artifacts.splits import TEST, TRAIN, VAL
+from reseed.artifacts.patches import TEST, TRAIN, VAL
 from reseed.base.classes import CLASSES, DEPLOY
-from reseed.score.agreement import human_ceiling
 from reseed.score.alpha_curve import average_precision, cheapest_alpha, expected_costs
-from reseed.score.baselines import BaselineScore, best_baseline, score_baselines, verdict
+from reseed.score.baselines import BaselineScore, best_baseline, human_ceiling, score_baselines, verdict
 from reseed.score.bootstrap import Interval
 from reseed.score.confusion import class_scores
-from reseed.score.coral_cover import coral_cover, cover_errors
 from reseed.score.decisions import LOGISTIC, RATIO
 from reseed.score.evidence import SCORED, Evidence, frames_per_split, score_items, split_reliability
-from reseed.score.percent import NOT_AVAILABLE, class_key, percent, percent_if
+from reseed.score.plots import coral_cover, cover_errors
 from reseed.score.registry import (
     FRAME,
     HEADLINE,
     NAMES,
+    NOT_AVAILABLE,
     PATCH,
     SCORES,
     TASKS,
@@ -30,6 +29,9 @@ from reseed.score.registry import (
     as_intervals,
     as_metrics,
     as_trainings,
+    class_key,
+    percent,
+    percent_if,
     score_trainings,
 )
 

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reseed.artifacts.annotations import MACHINE, WEAK
+from reseed.artifacts.catalog import MACHINE, WEAK
+from reseed.artifacts.patches import TEST, TRAIN, VAL
 from reseed.artifacts.raw import RawSource
-from reseed.artifacts.splits import TEST, TRAIN, VAL
 from reseed.base.classes import CLASS_INDEX
 from reseed.base.errors import TableError
 from reseed.params.evaluate import EvaluateParams

@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
-from reseed.artifacts.frames import FRAMES, PIECES, QUARANTINE
+from reseed.artifacts.catalog import ANNOTATIONS, FRAME_LABELS, FRAMES, PIECES, QUARANTINE
 from reseed.artifacts.raw import RawSource
 from reseed.base.errors import SourceError, TableError
 from reseed.params.catalog import CatalogParams

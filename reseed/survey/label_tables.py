@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from reseed.artifacts.annotations import FRAME, GRID, MACHINE, RECT
+from reseed.artifacts.catalog import FRAME, GRID, MACHINE, RECT
 from reseed.base.classes import parse_class, parse_decision
 from reseed.base.csv import Row, TextTable, decimal_mark, whole_number
 from reseed.base.errors import TableError
 from reseed.params.catalog import MachineLabels, OnConflict, Unmapped
-from reseed.survey.frame_finder import FrameFinder
 from reseed.survey.labels import (
     FrameLabel,
     LabelMap,
@@ -27,6 +26,7 @@ from reseed.survey.labels import (
     settle,
     unmapped_error,
 )
+from reseed.survey.layouts.reading import FrameFinder
 from reseed.survey.machine import find_witness, machine_remark, nothing_left
 
 RECT_COLUMNS: Final = ("x0", "y0", "x1", "y1")

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from reseed.artifacts.annotations import FRAME
+from reseed.artifacts.catalog import FRAME
 from reseed.base.classes import CLASSES, match_class, parse_class
 from reseed.base.csv import decode_text
 from reseed.base.errors import TableError

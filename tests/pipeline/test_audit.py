@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
-from reseed.audit.checks import FAIL, NOT_CHECKED, PASS
+from reseed.audit.trusted import FAIL, NOT_CHECKED, PASS
 from tests.pipeline.clone import Clone
 
 pytestmark = pytest.mark.slow
@@ -260,11 +260,11 @@ def test_7_library_code_edited_after_the_run(clone: Clone) -> None:
 
 
 def test_8_an_import_that_is_not_in_deps(clone: Clone) -> None:
-    clone.edit("reseed/score/alpha.py", "import numpy as np", "import numpy as np\nimport reseed.patches.light")
+    clone.edit("reseed/score/alpha.py", "import numpy as np", "import numpy as np\nimport reseed.network.baselines")
     forge(clone)
     exit_code, checks, report = audit(clone, "HEAD", *FAST)
     assert (exit_code, checks["chain"]) == (1, FAIL)
-    assert "stage aggregate imports reseed/patches/light.py, which is not among its deps" in told(report, "chain")
+    assert "stage aggregate imports reseed/network/baselines.py, which is not among its deps" in told(report, "chain")
 
 
 def test_9_a_swapped_model(clone: Clone) -> None:

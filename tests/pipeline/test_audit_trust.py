@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reseed.audit.checks import DIFFERS, FAIL, NOT_CHECKED, PASS
+from reseed.audit.trusted import DIFFERS, FAIL, NOT_CHECKED, PASS
 from tests.pipeline.clone import Clone
 from tests.pipeline.test_audit import FAST, METRICS, audit, forge, rewrite, told
 from tests.unit.audit.test_sandbox import needs_sandbox

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from reseed.cli.check import SECTIONS
 from reseed.cli.main import COMMANDS
-from reseed.params.sections import SECTIONS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from ruamel.yaml import YAML
 
-from reseed.params.sections import SECTIONS, require_valid
+from reseed.cli.check import SECTIONS, require_valid
 from tests.deps import _data_files, params, written
 from tests.measure import AT_MOST, measure
 
@@ -172,6 +172,6 @@ def test_measure_counts_a_small_project_by_hand(tmp_path: Path) -> None:
 
 
 def test_declarations_beside_a_loaded_module_are_deps_too() -> None:
-    found = _data_files({"reseed/survey/exports/declaration.py", "reseed/base/__init__.py"}, ROOT)
-    assert "reseed/survey/exports/coralnet.yaml" in found
-    assert all(name.startswith("reseed/survey/exports/") for name in found)
+    found = _data_files({"reseed/survey/layouts/export_tools.py", "reseed/base/__init__.py"}, ROOT)
+    assert "reseed/survey/layouts/coralnet.yaml" in found
+    assert all(name.startswith("reseed/survey/layouts/") for name in found)

@@ -1,4 +1,7 @@
-"""Writing one run as a Workflow Run RO-Crate, and reading it back to see that it says what was meant."""
+"""Writing one run as a Workflow Run RO-Crate, and reading it back to see that it says what was meant.
+
+Both exports of an audited run, the crate and the in-toto statement, are written here.
+"""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -6,11 +9,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from reseed.audit.exports.attestation import RunFile, provenance, run_files
 from reseed.audit.exports.entities import PROFILES, ROOT, CrateRun, Entity, run_entities
-from reseed.audit.exports.files import RunFile
 from reseed.audit.objects import digests
+from reseed.audit.trusted import Check
 from reseed.base.errors import ReseedError
-from reseed.base.files import new_folder
+from reseed.base.files import new_folder, write_json
+from reseed.history.run import Run
 
 # Of the profiles in version 0.5; the second brings `md5` and `sha256`.
 VERSION: Final = "1.1"
@@ -120,3 +125,50 @@ def _library() -> Any:
         raise ReseedError(
             f"--crate needs the package rocrate ({error}): pip install -r requirements-extras.txt -c requirements.lock"
         ) from error
+
+
+def write_exports(
+    run: Run,
+    checks: Mapping[str, Check],
+    stated: Mapping[str, Any],
+    *,
+    folder: Path,
+    crate: Path | None,
+    statement: Path | None,
+) -> list[str]:
+    """Write what is asked for; return a line about each file or folder written.
+
+    Args:
+        run: The run.
+        checks: What the audit found.
+        stated: Its data statement.
+        folder: Of the audit, for the files that git tracks.
+        crate: New or empty folder, or None.
+        statement: JSON file, or None.
+
+    Raises:
+        ReseedError: If there is no data statement, or a file that must be in is not stored here or is a link.
+    """
+    if "sources" not in stated:
+        raise ReseedError(f"there is no data statement: {stated['not_available']}")
+    files = run_files(run, folder / "files")
+    sources = tuple(stated["sources"])
+    done = []
+    if statement is not None:
+        write_json(statement, provenance(run, files, list(sources)))
+        done.append(f"in-toto statement: {statement}")
+    if crate is not None:
+        code = run.commit or run.repository.resolve("HEAD").commit
+        described = CrateRun(
+            run=run,
+            code=code,
+            name=f"run of {code[:7]}" if run.commit else f"uncommitted run on top of {code[:7]}",
+            date=run.repository.committed_at(code),
+            files=files,
+            sources=sources,
+            checks=checks,
+        )
+        n_entities = write_crate(described, crate)
+        n_files = len(described.carried)
+        done.append(f"RO-Crate: {crate}, {n_entities} entities and {n_files} files, read back and compared")
+    return done

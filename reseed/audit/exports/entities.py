@@ -13,11 +13,9 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from reseed.artifacts.raw import SYNTHETIC_NOTICE
-from reseed.audit.checks import Check
-from reseed.audit.exports.attestation import dvc_version
-from reseed.audit.exports.files import RunFile
+from reseed.audit.exports.attestation import RunFile, dvc_version
 from reseed.audit.registry import flat_scores
-from reseed.audit.trusted import PACKAGES
+from reseed.audit.trusted import PACKAGES, Check
 from reseed.history.run import METRICS, RAW, Run
 
 Entity = dict[str, Any]

@@ -11,21 +11,19 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from reseed.artifacts.annotations import MACHINE
+from reseed.artifacts.catalog import MACHINE
 from reseed.base.csv import Row, decimal_mark
 from reseed.params.catalog import CatalogParams
 from reseed.sources.inventory import Inventory
-from reseed.survey.exports.declaration import Declaration, declarations
-from reseed.survey.exports.formats import READERS, yolo_name_files
-from reseed.survey.exports.place import PLACES, Sheet, Size, label_boxes, number_of
-from reseed.survey.exports.recognise import export_files, not_this_export
-from reseed.survey.frame_finder import FrameFinder
 from reseed.survey.geotag import Facts, facts_from_log
 from reseed.survey.images import Images
 from reseed.survey.label_tables import lost_frames, required_text
 from reseed.survey.labels import LabelMaps, Labels, Rectangle, Said, settle, unmapped_error
 from reseed.survey.layouts.class_folders import split_of_folder
-from reseed.survey.layouts.reading import Place, Reading, folder_of, picture_place
+from reseed.survey.layouts.export_formats import READERS, yolo_name_files
+from reseed.survey.layouts.export_places import PLACES, Sheet, Size, label_boxes, number_of
+from reseed.survey.layouts.export_tools import Declaration, declarations, export_files, not_this_export
+from reseed.survey.layouts.reading import FrameFinder, Place, Reading, folder_of, picture_place
 from reseed.survey.machine import find_witness, machine_remark, nothing_left, unknown_remark
 
 _UPLOADED: Final = "imported"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from reseed.artifacts.annotations import GRID
+from reseed.artifacts.catalog import GRID
 from reseed.base.errors import TableError
 from reseed.params.catalog import CatalogParams
 from reseed.sources.inventory import Inventory

@@ -1,11 +1,93 @@
-"""What every layout gives back: how the files of a source are to be understood."""
+"""What every layout returns, and how it finds the image that a table names."""
 
+import difflib
+import posixpath
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from reseed.base.errors import TableError
 from reseed.survey.geotag import Facts
-from reseed.survey.identity import recording_folders, site_folders
+from reseed.survey.identity import agreement, composed, path_parts, recording_folders, site_folders
 from reseed.survey.labels import Labels
+
+_SHOWN = 10
+
+
+class FrameFinder:
+    """Finds the frame that a table means.
+
+    Args:
+        sizes: Width and height in pixels of every usable frame, by POSIX path below the source.
+        quarantined: Paths of the images that cannot be used.
+    """
+
+    def __init__(self, sizes: Mapping[str, tuple[int, int]], quarantined: Iterable[str]) -> None:
+        self.sizes = sizes
+        known = [*sizes, *quarantined]
+        self._known = set(known)
+        # Archives made on macOS decompose accents: the same name in other bytes.
+        self._by_composed = {composed(path): path for path in sorted(known, reverse=True)}
+        self._by_name: dict[str, list[str]] = {}
+        for path in sorted(known):
+            self._by_name.setdefault(composed(PurePosixPath(path).name), []).append(path)
+        self._above = {f"{above}/" for path in known for above in PurePosixPath(path).parents}
+
+    def find(self, text: str, folder: str) -> str | None:
+        """Return the path of the frame below the source, or None if there is no such image.
+
+        Args:
+            text: Path as the table gives it: relative to the folder of the table, else to the source.
+            folder: POSIX path of the table's folder below the source.
+        """
+        for spelled in (text, text.replace("\\", "/")):
+            beside = posixpath.normpath(posixpath.join(folder, posixpath.dirname(spelled)))
+            for start in (folder, ""):
+                path = posixpath.normpath(posixpath.join(start, spelled))
+                found = path if path in self._known else self._by_composed.get(composed(path))
+                # A frame that is missing in the folder that the table means is not one of the same name elsewhere.
+                elsewhere = not start and folder and f"{beside}/" in self._above
+                if found is not None and not (elsewhere and not found.startswith(self._reach(folder))):
+                    return found
+        return None
+
+    def find_by_name(self, text: str, folder: str) -> str | None:
+        """Return the frame at that path, else the only one whose path agrees with it as far as both go.
+
+        Only frames in reach of the table count: those below its folder or, if there are none, below the nearest folder
+        above it that has some. A table of one site never means a frame of another.
+
+        Raises:
+            TableError: If several images fit, so that the table may mean any of them.
+        """
+        found = self.find(text, folder)
+        if found is not None:
+            return found
+        wanted = path_parts(text)
+        reach = self._reach(folder)
+        best: dict[int, list[str]] = {}
+        for path in self._by_name.get(wanted[-1], []) if wanted else []:
+            if path.startswith(reach):
+                best.setdefault(agreement(path_parts(path[len(reach) :]), wanted), []).append(path)
+        candidates = best[max(best)] if max(best, default=0) else []
+        if len(candidates) > 1:
+            raise TableError(
+                f"{text!r} may mean {len(candidates)} images: {', '.join(candidates[:_SHOWN])}; "
+                "write the path relative to the folder of the table"
+            )
+        return candidates[0] if candidates else None
+
+    def _reach(self, folder: str) -> str:
+        """Return the start of the paths that a table in `folder` may mean."""
+        while folder and f"{folder}/" not in self._above:
+            folder = posixpath.dirname(folder)
+        return f"{folder}/" if folder else ""
+
+    def nearest(self, text: str) -> str:
+        """Return the known path that looks most like `text`, or an empty string."""
+        by_folded = {path.casefold(): path for path in sorted(self._known)}
+        close = difflib.get_close_matches(text.casefold(), by_folded, n=1, cutoff=0.8)
+        return by_folded[close[0]] if close else ""
 
 
 @dataclass(frozen=True)

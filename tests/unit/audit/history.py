@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
-from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.catalog import ANNOTATIONS, FRAME_LABELS, FRAMES
+from reseed.artifacts.patches import SPLITS_TABLE
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS, REPEAT_DECISIONS, REPEAT_PREDICTIONS
 from reseed.artifacts.raw import RawSource, write_raw
-from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.artifacts.table import Table
 from reseed.base.classes import CLASSES, DEPLOY, NO_DEPLOY
 from reseed.base.files import write_text

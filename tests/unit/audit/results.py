@@ -8,9 +8,8 @@ import numpy as np
 from reseed.base.classes import CLASSES, DECISIONS
 from reseed.base.files import write_text
 from reseed.score.confusion import class_scores
-from reseed.score.groups import BY_SITE
-from reseed.score.percent import class_key, percent
-from reseed.score.registry import FRAME, PATCH, TaskScores, as_intervals, as_metrics, score_task
+from reseed.score.plots import BY_SITE
+from reseed.score.registry import FRAME, PATCH, TaskScores, as_intervals, as_metrics, class_key, percent, score_task
 from tests.unit.audit.history import History, Reef
 
 SITES = ("Ugar", "Mer")

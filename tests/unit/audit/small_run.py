@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reseed.audit.checks import NOT_CHECKED, PASS, Check
+from reseed.audit.exports.attestation import run_files
 from reseed.audit.exports.entities import CrateRun
-from reseed.audit.exports.files import run_files
+from reseed.audit.trusted import NOT_CHECKED, PASS, Check
 from reseed.history.repository import Repository
 from reseed.history.run import Run
 from tests.unit.audit.history import History

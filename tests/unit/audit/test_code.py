@@ -4,9 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from reseed.audit.checks import DIFFERS, PASS
-from reseed.audit.code import check_code, diff_lines, group_of
-from reseed.audit.trusted import Code, is_code, revision_code, trusted_code
+from reseed.audit.trusted import (
+    DIFFERS,
+    PASS,
+    Code,
+    check_code,
+    diff_lines,
+    group_of,
+    is_code,
+    revision_code,
+    trusted_code,
+)
 from reseed.base.errors import ReseedError
 from reseed.history.repository import Repository
 from reseed.history.run import Run
@@ -161,7 +169,7 @@ def test_a_revision_of_another_project_is_not_trusted(history: History) -> None:
 def test_the_code_that_runs_here_is_trusted_by_default(history: History) -> None:
     code = trusted_code(Repository(history.root), None)
     assert code.name == "this checkout"
-    assert {"reseed/audit/code.py", "stages/train.py", "dvc.yaml", "requirements.lock"} <= code.files.keys()
+    assert {"reseed/audit/trusted.py", "stages/train.py", "dvc.yaml", "requirements.lock"} <= code.files.keys()
     assert not [path for path in code.files if "__pycache__" in path or path.startswith("tests/")]
     assert "data/raw" in code.inputs("catalog")
     assert "metrics/metrics.json" in code.outputs("evaluate")

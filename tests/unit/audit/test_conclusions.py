@@ -3,11 +3,9 @@
 from types import SimpleNamespace
 from typing import Any
 
-from reseed.audit.checks import DIFFERS, FAIL, NOT_CHECKED, PASS, Check
-from reseed.audit.conclusions import conclusions
-from reseed.audit.recompute import renders_again
+from reseed.audit.recompute import conclusions, renders_again
 from reseed.audit.registry import CHECKS
-from reseed.audit.trusted import Code
+from reseed.audit.trusted import DIFFERS, FAIL, NOT_CHECKED, PASS, Check, Code
 
 DEMO = {"sites": 5, "sequences_per_site": 1, "frames_per_sequence": 4, "width_px": 664, "height_px": 380}
 TRUSTED = Code("this checkout", {})

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from reseed.artifacts.frames import FRAMES, PIECES
-from reseed.artifacts.splits import SPLITS_TABLE
+from reseed.artifacts.catalog import FRAMES, PIECES
+from reseed.artifacts.patches import SPLITS_TABLE
 from reseed.cli.leakage import report
 from reseed.cli.main import main
 from reseed.patches.leakage import COPY, EQUAL, NEIGHBOUR, OVERLAP, candidate_pairs, find_leakage

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reseed.audit.near import BASELINES, CALIBRATION, CONDITIONS, ENGINE, NEAR, PREDICTIONS
+from reseed.audit.redo import BASELINES, CALIBRATION, CONDITIONS, ENGINE, NEAR, PREDICTIONS
 
 COLUMNS = "patch_id,frame_id,split,gold,p_no_deploy,p_coral,p_deploy,predicted\n"
 STORED = COLUMNS + "a#1,a,test,Deploy,0.100000,0.200000,0.700000,Deploy\n"

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from reseed.audit.chain import _keys, _same, _value, closure
-from reseed.audit.checks import DIFFERS, FAIL, NOT_CHECKED, PASS, Check, judged
 from reseed.audit.registry import CHECKS, Audit, _equals, flat_scores, read_claims, run_checks, verdict
+from reseed.audit.trusted import DIFFERS, FAIL, NOT_CHECKED, PASS, Check, judged
 from reseed.base.errors import ReseedError
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pandas as pd
 
-from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.catalog import FRAMES
+from reseed.artifacts.patches import SPLITS_TABLE
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
-from reseed.artifacts.splits import SPLITS_TABLE
-from reseed.audit.remarks import equal_frames, memorised
+from reseed.audit.divided import equal_frames, memorised
 from tests.unit.audit.history import blank
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from reseed.audit.working import remove_tree, require_room, working_folder
+from reseed.audit.objects import remove_tree, require_room, working_folder
 from reseed.base.errors import ReseedError
 
 AUDIT = """
 import sys, time
-from reseed.audit.working import working_folder
+from reseed.audit.objects import working_folder
 with working_folder() as folder:
     (folder / "large.bin").write_bytes(b"x")
     print(folder, flush=True)

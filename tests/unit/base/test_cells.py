@@ -9,9 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reseed.artifacts.table import Column, Table
-from reseed.base.cells import guard, unguard
-from reseed.base.csv import read_text_table
-from reseed.score.percent import score_csv
+from reseed.base.csv import guard, read_text_table, unguard
+from reseed.score.registry import score_csv
 
 RISKY = [
     "=1+1.jpg",

@@ -2,8 +2,8 @@ import sys
 
 import pytest
 
-from reseed.base import progress as module
-from reseed.base.progress import progress
+from reseed.base import parallel as module
+from reseed.base.parallel import progress
 
 
 class Clock:

@@ -8,8 +8,8 @@ from ruamel.yaml import YAML
 from torch import nn
 from torchvision import models
 
+from reseed.cli.check import SECTIONS
 from reseed.cli.main import main
-from reseed.params.sections import SECTIONS
 from reseed.sources.folder import digest_folder
 from stages import pull
 from tests.unit.survey.folders import put

@@ -11,8 +11,7 @@ import torch
 from ruamel.yaml import YAML
 from sklearn.metrics import f1_score
 
-from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
-from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.catalog import ANNOTATIONS, FRAME_LABELS, FRAMES
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
 from reseed.artifacts.raw import SYNTHETIC_NOTICE
@@ -21,8 +20,7 @@ from reseed.base.files import write_bytes, write_json
 from reseed.base.probabilities import softmax
 from reseed.cli.main import main
 from reseed.compare import crossval
-from reseed.engines.calibrate import uncalibrated
-from reseed.engines.predictions import Answers
+from reseed.engines.predictions import Answers, uncalibrated
 from reseed.network.epochs import EpochScore
 from reseed.network.model import Network, state_bytes
 from reseed.network.training import FitResult, Trained

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.catalog import FRAMES
 from reseed.artifacts.patches import PATCH_INDEX
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
 from reseed.base.errors import TableError

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from PIL import Image
 
 from reseed.artifacts.raw import SYNTHETIC_NOTICE
-from reseed.audit.checks import FAIL, PASS
+from reseed.audit.trusted import FAIL, PASS
 from reseed.cli.main import main
 from reseed.reports.page import code, percent, points, words
 from reseed.reports.report import report_page

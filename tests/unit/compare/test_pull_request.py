@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reseed.audit.checks import FAIL, PASS, Check
+from reseed.audit.trusted import FAIL, PASS, Check
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_text
 from reseed.compare.pull_request import pull_request

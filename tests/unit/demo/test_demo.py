@@ -13,7 +13,6 @@ from pydantic import ValidationError
 
 from reseed.base import parallel
 from reseed.base.classes import CLASS_INDEX, CLASSES, DEPLOY, NO_DEPLOY
-from reseed.demo.recorder import sequence_name, track
 from reseed.demo.render import render_frame
 from reseed.demo.scene import (
     CLASS_OF_SUBSTRATE,
@@ -31,7 +30,9 @@ from reseed.demo.survey import (
     label_frame,
     label_rectangles,
     render_survey,
+    sequence_name,
     tile_edges,
+    track,
 )
 from reseed.demo.texture import Bars, draw_bars, fractal_noise, scatter_cells
 from reseed.params.demo import DemoParams

@@ -7,7 +7,7 @@ from scipy.special import log_softmax
 from sklearn.metrics import log_loss
 
 from reseed.base.errors import ModelError, ReseedError
-from reseed.engines.calibrate import fit_temperature, uncalibrated
+from reseed.engines.predictions import fit_temperature, uncalibrated
 
 
 def overconfident(seed: int, by: float, n: int = 400) -> tuple[np.ndarray, np.ndarray]:

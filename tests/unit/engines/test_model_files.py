@@ -12,9 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError
 from reseed.base.probabilities import logits_in_batches
-from reseed.engines.engine import open_engine
+from reseed.engines.engine import classify_some, open_engine, require_working
 from reseed.engines.facts import RENDERED
-from reseed.engines.trial import classify_some, require_working
 
 EDGE = 32
 FACTS = {

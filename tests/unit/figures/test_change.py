@@ -2,7 +2,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from reseed.artifacts.raw import SYNTHETIC_NOTICE
-from reseed.figures.change import Step, change_figure
+from reseed.figures.baselines import Step, change_figure
 from reseed.figures.style import png_bytes
 from reseed.score.bootstrap import Interval
 

@@ -15,21 +15,16 @@ from reseed.base.classes import CLASS_COLOURS, CLASSES, DECISIONS
 from reseed.base.errors import TableError
 from reseed.figures.alpha_curve import alpha_figure
 from reseed.figures.baselines import bars, baselines_figure
-from reseed.figures.by_site import site_figure
-from reseed.figures.conditions import conditions_figure
-from reseed.figures.confusion import confusion_figure
+from reseed.figures.by_site import conditions_figure, site_figure
+from reseed.figures.confusion import confusion_figure, mistakes_figure, short_id
 from reseed.figures.contact_sheet import contact_sheet, pick_frames
-from reseed.figures.coral_cover import coral_figure
-from reseed.figures.mistakes import mistakes_figure, short_id
-from reseed.figures.reliability import reliability_figure
 from reseed.figures.style import counted, marked, png_bytes
-from reseed.figures.training import training_figure
-from reseed.score.agreement import Ceiling, agree
+from reseed.figures.training import coral_figure, reliability_figure, training_figure
 from reseed.score.alpha_curve import AlphaCurve, alpha_curve
-from reseed.score.baselines import BaselineScore
+from reseed.score.baselines import BaselineScore, Ceiling, agree
 from reseed.score.bootstrap import Interval
 from reseed.score.calibration import reliability
-from reseed.score.groups import BY_CONDITION, BY_SITE, CONDITIONS
+from reseed.score.plots import BY_CONDITION, BY_SITE, CONDITIONS
 from reseed.score.registry import TaskScores
 
 COUNTS = np.array([[187, 29, 17], [21, 132, 18], [25, 11, 103]])

@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image
 
-from reseed.artifacts.frames import FRAMES, PIECES
+from reseed.artifacts.catalog import FRAMES, PIECES
 from reseed.figures.contact_sheet import survey_sheet
 
 

@@ -3,7 +3,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from reseed.artifacts.raw import SYNTHETIC_NOTICE
-from reseed.figures.shared_views import PairOfViews, common_boxes, mosaic, shared_views_figure
+from reseed.figures.contact_sheet import PairOfViews, common_boxes, mosaic, shared_views_figure
 from reseed.figures.style import png_bytes
 
 

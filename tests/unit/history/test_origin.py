@@ -6,7 +6,7 @@ from reseed.artifacts.raw import RawSource, write_raw
 from reseed.base.csv import read_text_table
 from reseed.base.errors import SourceError
 from reseed.base.files import write_text
-from reseed.history.origin import speaks_of_rendered
+from reseed.history.recorded import speaks_of_rendered
 from reseed.score.matching import read_items
 
 

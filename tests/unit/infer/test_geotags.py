@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from reseed.base.errors import TableError
-from reseed.demo.recorder import FrameRecord, Position, exif_of
 from reseed.demo.scene import FrameKey
+from reseed.demo.survey import FrameRecord, Position, exif_of
 from reseed.infer import geotags
 from reseed.infer.frame_list import Frame
 from reseed.infer.geotags import Logs, exif_in

@@ -6,8 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reseed.base.errors import TableError
-from reseed.infer.line_file import LineFile, read_lines, recover
-from reseed.infer.tables import DECISION_COLUMNS, DECISIONS_FILE, PATCH_COLUMNS, PATCHES_FILE, take_up
+from reseed.infer.tables import (
+    DECISION_COLUMNS,
+    DECISIONS_FILE,
+    PATCH_COLUMNS,
+    PATCHES_FILE,
+    LineFile,
+    read_lines,
+    recover,
+    take_up,
+)
 
 COLUMNS = ("frame", "note")
 ROWS = [{"frame": f"tow, 1/{number}.jpg", "note": f'a "note" {number}'} for number in range(5)]

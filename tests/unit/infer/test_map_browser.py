@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reseed.base.classes import CLASS_COLOURS
-from reseed.infer.map.page import Story, page
+from reseed.infer.map_page import Story, page
 from reseed.infer.tables import FrameRow
 from tests.browser import Page, browser_page, find_browser
 from tests.unit.infer.boat import frame_image

@@ -13,11 +13,10 @@ import simplejpeg
 
 from reseed.base.errors import ReseedError
 from reseed.base.grid import Grid
-from reseed.infer.line_file import LineFile
-from reseed.infer.map import page as leaflet
-from reseed.infer.map import page as map_page
-from reseed.infer.map.page import Story, page, page_data, thumbnail_jpeg, write_map
-from reseed.infer.tables import THUMBNAIL_COLUMNS, THUMBNAILS_FILE, FrameRow
+from reseed.infer import map_page
+from reseed.infer import map_page as leaflet
+from reseed.infer.map_page import Story, page, page_data, thumbnail_jpeg, write_map
+from reseed.infer.tables import THUMBNAIL_COLUMNS, THUMBNAILS_FILE, FrameRow, LineFile
 
 STORY = Story("A & B <tow>", "alone", "0.5", "Model m", ("1 frame without a position.",))
 

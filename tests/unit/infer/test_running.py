@@ -15,9 +15,8 @@ from reseed.infer.deciding import Rule
 from reseed.infer.frame_list import Frame, find_frames
 from reseed.infer.frames import ListSource
 from reseed.infer.geotags import Logs
-from reseed.infer.line_file import LineFile, read_lines
 from reseed.infer.running import Progress, decide_all
-from reseed.infer.tables import DECISION_COLUMNS, DECISIONS_FILE
+from reseed.infer.tables import DECISION_COLUMNS, DECISIONS_FILE, LineFile, read_lines
 from tests.unit.infer.boat import ColourEngine, write_tow
 
 

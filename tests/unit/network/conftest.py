@@ -11,8 +11,7 @@ import pytest
 import torch
 from torchvision import models
 
-from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
-from reseed.artifacts.splits import SPLITS_TABLE
+from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS, SPLITS_TABLE
 from reseed.base.classes import CLASSES
 from reseed.base.files import write_json, write_text
 from reseed.params.train import TrainParams

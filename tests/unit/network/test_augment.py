@@ -6,7 +6,7 @@ import torch
 from scipy.ndimage import gaussian_filter1d
 from torch import Tensor
 
-from reseed.network.augment import Augmentation, augment, epoch_generator, gaussian_blur
+from reseed.network.patch_set import Augmentation, augment, epoch_generator, gaussian_blur
 
 NOTHING = Augmentation(flip=0, red_shift=0, contrast=0, brightness=0, blur=0)
 EVERYTHING = Augmentation(flip=0.5, red_shift=0.3, contrast=0.5, brightness=0.5, blur=0.5)

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from reseed.artifacts.annotations import FRAME_LABELS
-from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
+from reseed.artifacts.catalog import FRAME_LABELS
 from reseed.artifacts.patches import PATCH_INDEX
+from reseed.artifacts.predictions import BASELINE_PREDICTIONS, CONDITIONS
 from reseed.base.errors import ReseedError, TableError
 from reseed.network.baselines import WholeFrames, colour_answers, constant_answers, image_answers, whole_frames
 from reseed.network.patch_set import PatchSet

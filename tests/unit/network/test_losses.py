@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from reseed.network.losses import focal_loss, inverse_class_weights, make_loss
+from reseed.network.epochs import focal_loss, inverse_class_weights, make_loss
 
 ONES = torch.ones(3, dtype=torch.float64)
 

@@ -5,8 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
-from reseed.artifacts.splits import SPLITS_TABLE
+from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS, SPLITS_TABLE
 from reseed.base.errors import ModelError, ReseedError, TableError
 from reseed.network.patch_set import join_patches, open_images
 

@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from reseed.network import training
+from reseed.network.checkpoint import read_training, training_key, write_training
 from reseed.network.epochs import Learner
 from reseed.network.model import state_bytes
-from reseed.network.resume import read_training, training_key, write_training
 from reseed.network.training import FitResult, fit
 from reseed.params.train import TrainParams
 from tests.unit.network.conftest import Reef

@@ -3,7 +3,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reseed.network.augment import class_counts, draw_order, epoch_generator, split_batches
+from reseed.network.patch_set import class_counts, draw_order, epoch_generator, split_batches
 
 
 def test_counts_cover_absent_classes() -> None:

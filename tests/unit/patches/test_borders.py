@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 
-from reseed.artifacts.frames import FRAMES, PIECES
+from reseed.artifacts.catalog import FRAMES, PIECES
 from reseed.artifacts.leakage import leakage_sentence, read_leakage, write_leakage
 from reseed.base.errors import TableError
 from reseed.patches import leakage

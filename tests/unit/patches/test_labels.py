@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reseed.patches.plan import label_boxes
+from reseed.patches.extract import label_boxes
 
 BOX = np.array([[0, 0, 10, 10]])
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from reseed.patches import light
-from reseed.patches.light import frame_conditions, patch_light
+from reseed.network import baselines as light
+from reseed.network.baselines import frame_conditions, patch_light
 
 
 def test_by_hand() -> None:

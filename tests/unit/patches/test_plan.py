@@ -5,12 +5,10 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from reseed.artifacts.annotations import ANNOTATIONS
-from reseed.artifacts.frames import FRAMES, PIECES
+from reseed.artifacts.catalog import ANNOTATIONS, FRAMES, PIECES
 from reseed.base.errors import TableError
 from reseed.params.extract import ExtractParams
-from reseed.patches.extract import coarser_labels, cut, cut_beforehand, mixed_footprint, plan
-from reseed.patches.plan import plan_frame
+from reseed.patches.extract import coarser_labels, cut, cut_beforehand, mixed_footprint, plan, plan_frame
 
 PARAMS = ExtractParams(patch_size=8, input_size=32, min_purity=0.5)
 

@@ -14,9 +14,8 @@ from reseed.compare.pull_request import pull_request
 from reseed.history.repository import Repository
 from reseed.history.run import Run
 from reseed.reports.card import Card, card_page
-from reseed.reports.comparison import comparison_page
 from reseed.reports.page import aligned, code, interval_text, named_list, p_text, render
-from reseed.reports.report import report_page
+from reseed.reports.report import comparison_page, report_page
 from tests.unit.audit.history import History, every, reef
 from tests.unit.audit.results import commit_result
 

@@ -5,14 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from reseed.artifacts.annotations import FRAME_LABELS
-from reseed.artifacts.baselines import BASELINE_PREDICTIONS, CONDITIONS
-from reseed.artifacts.frames import FRAMES
+from reseed.artifacts.catalog import FRAME_LABELS, FRAMES
 from reseed.artifacts.leakage import LeakageRecord, write_leakage
-from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS
-from reseed.artifacts.predictions import PATCH_PREDICTIONS, REPEAT_PREDICTIONS
+from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS, SPLITS_TABLE
+from reseed.artifacts.predictions import BASELINE_PREDICTIONS, CONDITIONS, PATCH_PREDICTIONS, REPEAT_PREDICTIONS
 from reseed.artifacts.raw import RawSource, write_raw
-from reseed.artifacts.splits import SPLITS_TABLE
 from reseed.base.files import write_json, write_text
 
 # Site: split, then for each frame its reference decision and (gold, predicted) of its patches by initial.

@@ -9,7 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from reseed.base.errors import TableError
-from reseed.score.agreement import agree, cohen_kappa
+from reseed.score.baselines import agree, cohen_kappa
 
 
 def test_kappa_by_hand() -> None:

@@ -17,8 +17,7 @@ from reseed.score.alpha_curve import (
     cheapest_alpha,
     expected_costs,
 )
-from reseed.score.coral_cover import cover_errors
-from reseed.score.groups import quartiles
+from reseed.score.plots import cover_errors, quartiles
 
 
 def curve(deploy: list[int], gold: list[int]) -> AlphaCurve:

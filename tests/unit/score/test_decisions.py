@@ -3,7 +3,7 @@ from fractions import Fraction
 import pandas as pd
 import pytest
 
-from reseed.artifacts.annotations import FRAME_LABELS
+from reseed.artifacts.catalog import FRAME_LABELS
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.base.errors import TableError
 from reseed.score.decisions import count_patches, frame_table

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from reseed.artifacts.annotations import FRAME_LABELS
+from reseed.artifacts.catalog import FRAME_LABELS
 from reseed.artifacts.patches import PATCH_INDEX
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
 from reseed.base.errors import TableError
 from reseed.score.alpha import exact
+from reseed.score.calibration import fit_rule, frame_features
 from reseed.score.decisions import LOGISTIC, count_patches, frame_table, logistic_decisions
-from reseed.score.logistic import fit_rule, frame_features
 
 NAMES = {"N": "No-Deploy", "C": "Coral", "D": "Deploy"}
 

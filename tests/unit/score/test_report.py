@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import cohen_kappa_score, f1_score
 
-from reseed.artifacts.baselines import BASELINE_PREDICTIONS
-from reseed.artifacts.predictions import PATCH_PREDICTIONS
-from reseed.artifacts.splits import SPLITS_TABLE
+from reseed.artifacts.patches import SPLITS_TABLE
+from reseed.artifacts.predictions import BASELINE_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.base.errors import TableError
 from reseed.base.files import read_json
 from stages import aggregate, evaluate

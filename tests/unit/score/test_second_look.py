@@ -1,4 +1,4 @@
-from reseed.score.agreement import second_looks
+from reseed.score.baselines import second_looks
 
 KEY = ("frame", "row", "col")
 

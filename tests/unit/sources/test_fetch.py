@@ -14,8 +14,8 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from reseed.base.errors import SourceError
-from reseed.sources import fetch as module
-from reseed.sources.fetch import Patience, fetch
+from reseed.sources import pull as module
+from reseed.sources.pull import Patience, fetch
 from reseed.sources.remote import _PublicAdapter, _PublicConnection, require_public_address, require_usable
 from tests.unit.survey.server import Behaviour, serve
 

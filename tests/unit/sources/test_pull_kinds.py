@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from reseed.artifacts.frames import FRAMES
-from reseed.artifacts.splits import SPLITS_TABLE
+from reseed.artifacts.catalog import FRAMES
+from reseed.artifacts.patches import SPLITS_TABLE
 from reseed.base.errors import ParamsError, SourceError
 from reseed.cli.main import main as reseed
 from reseed.sources import folder as sources
 from reseed.sources import pull as bringing
-from reseed.sources.fetch import Patience
 from reseed.sources.folder import digest_folder, hash_file, list_files
+from reseed.sources.pull import Patience
 from stages import catalog, pull, split
 from tests.unit.survey.server import Behaviour, serve
 from tests.unit.survey.surveys import write_survey

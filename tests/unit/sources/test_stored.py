@@ -9,8 +9,8 @@ import pytest
 from reseed.artifacts.raw import RawSource, write_raw
 from reseed.base.errors import SourceError
 from reseed.params.pull import Source
+from reseed.sources.inventory import require_storable, require_stored
 from reseed.sources.pull import bring, record
-from reseed.sources.stored import require_storable, require_stored
 from tests.unit.survey.folders import put
 
 PATTERNS = Path(__file__).parents[3] / ".dvcignore"

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
-from reseed.artifacts.frames import FRAMES, QUARANTINE
+from reseed.artifacts.catalog import ANNOTATIONS, FRAME_LABELS, FRAMES, QUARANTINE
 from reseed.artifacts.raw import RawSource
 from reseed.base.errors import ReseedError, SourceError, TableError
 from reseed.sources import folder as sources

@@ -5,9 +5,9 @@ import pytest
 
 from reseed.base.errors import TableError
 from reseed.params.pull import Layout
-from reseed.survey.exports.declaration import WORDS, declarations
-from reseed.survey.exports.place import clipped_box, outline_boxes, point_box
 from reseed.survey.layouts.detect import LAYOUTS
+from reseed.survey.layouts.export_places import clipped_box, outline_boxes, point_box
+from reseed.survey.layouts.export_tools import WORDS, declarations
 from tests.unit.survey.folders import put, read, recognised
 
 # Frames are 100 x 80 px; every export labels the point x 60, y 20, or the square around it from 50, 10 to 70, 30.

@@ -14,9 +14,9 @@ from PIL import Image, TiffImagePlugin
 from reseed.artifacts.raw import RawSource
 from reseed.base.errors import ImageError, TableError
 from reseed.survey.catalog import Catalog, build_catalog
-from reseed.survey.frame_finder import FrameFinder
 from reseed.survey.geotag import Facts, facts_from_exif, merge
 from reseed.survey.imagery import decode_bytes, read_image_file
+from reseed.survey.layouts.reading import FrameFinder
 from reseed.survey.photo_log import read_photo_log
 from tests.unit.survey.folders import put, read
 from tests.unit.survey.surveys import catalog_params, encoded, picture

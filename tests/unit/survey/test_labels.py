@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from reseed.base.csv import Row, TextTable, read_text_table
 from reseed.base.errors import TableError
-from reseed.survey.frame_finder import FrameFinder
 from reseed.survey.label_tables import read_labels
 from reseed.survey.labels import Labels
+from reseed.survey.layouts.reading import FrameFinder
 
 GRID = "frame,grid_rows,grid_cols,row,col,label,annotator\n"
 RECT = "frame,x0,y0,x1,y1,label,annotator\n"

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reseed.artifacts.annotations import ANNOTATIONS, FRAME_LABELS
-from reseed.artifacts.frames import FRAMES, PIECES, QUARANTINE
+from reseed.artifacts.catalog import ANNOTATIONS, FRAME_LABELS, FRAMES, PIECES, QUARANTINE
 from reseed.artifacts.raw import RawSource
 from reseed.sources import folder as sources
 from reseed.survey.catalog import build_catalog

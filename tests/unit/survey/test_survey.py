@@ -7,7 +7,7 @@ from reseed.base.errors import TableError
 from reseed.params.catalog import CatalogParams
 from reseed.sources.inventory import Inventory, take_inventory
 from reseed.survey.images import Images, examine_images
-from reseed.survey.layouts.survey import read_survey
+from reseed.survey.layouts.detect import read_survey
 from tests.unit.survey.surveys import catalog_params, encoded, picture, write_survey
 
 

@@ -22,8 +22,7 @@ from reseed.base.files import write_text
 from reseed.base.grid import Grid
 from reseed.engines.facts import RENDERED
 from reseed.infer.geotags import GAP_M, by_sequence
-from reseed.infer.line_file import read_lines, writing
-from reseed.infer.tables import THUMBNAIL_COLUMNS, THUMBNAILS_FILE, FrameRow
+from reseed.infer.tables import THUMBNAIL_COLUMNS, THUMBNAILS_FILE, FrameRow, read_lines, writing
 
 _PACKAGE: Final = "XStatic-Leaflet"
 _FOLDER: Final = "xstatic/pkg/leaflet/data"
@@ -92,7 +91,7 @@ THUMBNAILS_BYTES: Final = 32 << 20
 # Also where the frames themselves are real.
 RENDERED_NOTICE: Final = f"network trained on {RENDERED}"
 
-_ASSETS: Final = Path(__file__).with_name("assets")
+_ASSETS: Final = Path(__file__).with_name("map")
 _SCRIPTS: Final = ("page", "frame", "strips", "map")
 _MARK = re.compile(r"\{\{(\w+)\}\}")
 # Whatever a file name holds, it cannot end the block of data or start markup.

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reseed.artifacts.annotations import POINT, RECT
+from reseed.artifacts.catalog import POINT, RECT
 from reseed.base.csv import Row, TextTable, whole_number
 from reseed.base.errors import TableError
 from reseed.base.numerals import NumberError, parse_number
-from reseed.survey.exports.declaration import Declaration
 from reseed.survey.labels import LabelMap
+from reseed.survey.layouts.export_tools import Declaration
 from reseed.survey.machine import Witness
 
 Box = tuple[int, int, int, int]

@@ -1,1 +1,0 @@
-"""The map of a run of infer."""
