@@ -4,6 +4,7 @@ Linux only: bubblewrap where it is installed, else `unshare` with the mounts tha
 """
 
 import contextlib
+import ctypes
 import os
 import shutil
 import signal
@@ -32,6 +33,8 @@ _POLL_S: Final = 0.5
 _POLL_SHARE: Final = 20
 _BLOCK_BYTES: Final = 512  # of st_blocks, whatever the file system
 _TOLD_BYTES: Final = 1 << 20
+_MEMORY_FILES: Final = str(256 << 20)  # bytes of each file system in memory
+_PR_SET_PDEATHSIG: Final = 1  # of linux/prctl.h
 # Arguments: new root, its writable folder, the paths to read, `--`, the command. The mounts belong to this namespace;
 # without capabilities, which setpriv takes away for good, nothing inside can change them.
 _MOUNTS: Final = r"""
@@ -134,9 +137,11 @@ def sandboxed(command: Sequence[str], writable: Path, readable: Sequence[Path]) 
     ]
     if shutil.which("bwrap"):
         binds = [part for path in paths for part in ("--ro-bind", path, path)]
-        mounts = ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", *binds)  # noqa: S108  that of the sandbox
-        own = ("--bind", str(writable), str(writable), "--chdir", str(writable), "--", *command)
-        return ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", *mounts, *own]
+        memory = [part for path in ("/tmp", "/dev/shm") for part in ("--size", _MEMORY_FILES, "--tmpfs", path)]  # noqa: S108
+        mounts = ("--proc", "/proc", "--dev", "/dev", *memory, *binds, "--bind", str(writable), str(writable))
+        # The root of bubblewrap is a file system in memory without a bound, and root keeps its capabilities.
+        closed = ("--remount-ro", "/", "--remount-ro", "/dev", "--cap-drop", "ALL", "--chdir", str(writable))
+        return ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", *mounts, *closed, "--", *command]
     root = writable.parent / f"{writable.name}-root"
     root.mkdir(exist_ok=True)
     spaces = ("--user", "--map-root-user", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child")
@@ -166,6 +171,8 @@ def run_limited(command: Sequence[str], folder: Path, env: Mapping[str, str], li
     """
 
     def bounded() -> None:
+        if libc is not None:  # a killed audit leaves nothing behind that still runs
+            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if resource is not None:
             bounds = {resource.RLIMIT_FSIZE: limits.disk_bytes, resource.RLIMIT_CORE: 0}
             if limits.address_space:
@@ -175,6 +182,7 @@ def run_limited(command: Sequence[str], folder: Path, env: Mapping[str, str], li
                 value = most if hard == resource.RLIM_INFINITY else min(most, hard)
                 resource.setrlimit(kind, (value, value))
 
+    libc = ctypes.CDLL(None) if sys.platform == "linux" else None
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             command,

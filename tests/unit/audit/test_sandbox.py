@@ -1,6 +1,8 @@
 """The sandbox: what code that nobody vouches for sees, and what stops it."""
 
 import re
+import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -23,6 +25,16 @@ def refusal() -> str:
 
 REFUSED = refusal()
 needs_sandbox = pytest.mark.skipif(bool(REFUSED), reason=REFUSED)
+BUBBLEWRAP = shutil.which("bwrap")
+
+
+@pytest.fixture(autouse=True, params=["bubblewrap", "unshare"])
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Every test, with either program that makes the sandbox."""
+    if request.param == "bubblewrap" and not BUBBLEWRAP:
+        pytest.skip("bubblewrap is not installed")
+    monkeypatch.setattr(shutil, "which", lambda _: BUBBLEWRAP if request.param == "bubblewrap" else None)
+    return str(request.param)
 
 
 @pytest.fixture
@@ -77,18 +89,18 @@ print(any(b"secret" in open(f"/proc/{{pid}}/environ", "rb").read() for pid in os
 
 @needs_sandbox
 def test_there_is_no_network(folder: Path) -> None:
-    code = """
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        code = f"""
 import socket
-for address in (("127.0.0.1", 9), ("192.0.2.1", 80)):
+for address in (("127.0.0.1", {server.getsockname()[1]}), ("192.0.2.1", 80)):
     try:
         socket.create_connection(address, 2)
         print("connected")
-    except ConnectionRefusedError:
-        print("somebody answered")
     except OSError:
-        pass
+        print("no")
 """
-    assert run(folder, code).output == ""
+        assert run(folder, code).output == "no\nno\n"
+        assert run(folder, code, inside=False).output.startswith("connected\n")
 
 
 @needs_sandbox
@@ -104,6 +116,46 @@ except OSError:
     pass
 """
     assert run(folder, code).output == "False\n" * 4
+
+
+@needs_sandbox
+def test_files_in_memory_are_bounded(folder: Path) -> None:
+    code = """
+for place in ("/tmp", "/dev/shm", "/dev", "/"):
+    try:
+        with open(f"{place}/large", "wb") as file:
+            for _ in range(300):
+                file.write(bytes(1 << 20))
+        print("wrote", place)
+    except OSError:
+        pass
+"""
+    ended = run(folder, code)
+    assert (ended.code, ended.output) == (0, ""), ended
+
+
+@needs_sandbox
+def test_nothing_runs_on_after_the_audit_is_killed(folder: Path, kind: str) -> None:
+    code = "import time\nwhile True:\n    open('beat.txt', 'w').write(str(time.time()))\n    time.sleep(0.1)"
+    script = f"""
+import shutil, sys
+from pathlib import Path
+from reseed.audit.sandbox import Limits, clean_environment, run_limited, sandboxed
+shutil.which = lambda name: {BUBBLEWRAP if kind == "bubblewrap" else None!r}
+folder = Path(sys.argv[1])
+run_limited(sandboxed([sys.executable, "-I", "-c", {code!r}], folder, []), folder, clean_environment(folder), Limits())
+"""
+    beat = folder / "beat.txt"
+    with subprocess.Popen([sys.executable, "-c", script, str(folder)], cwd=Path(sandbox.__file__).parents[2]) as audit:
+        until = time.monotonic() + 60
+        while not beat.exists() and time.monotonic() < until:
+            time.sleep(0.1)
+        audit.kill()
+    assert beat.exists()
+    time.sleep(1)
+    last = beat.read_text()
+    time.sleep(1)
+    assert beat.read_text() == last
 
 
 @pytest.mark.parametrize("inside", [pytest.param(True, marks=needs_sandbox), False])
@@ -163,7 +215,7 @@ def test_where_there_is_no_sandbox_it_says_so(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_bubblewrap_is_taken_where_it_is_installed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     command = sandboxed(["python", "x"], folder, [])
     assert command[:2] == ["bwrap", "--unshare-all"]
     at = command.index("--bind")
