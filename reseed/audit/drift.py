@@ -38,8 +38,9 @@ class Tolerance:
     said: str
 
 
-# Where the record knows one training only: about twice what the demo moved between two processors.
-_PATCH_POINTS: Final = 5.0
+# Where the record knows one training only: about twice what the demo moved between two processors
+# (docs/pull_requests.md).
+UNKNOWN_SPREAD_POINTS: Final = 5.0
 _FRAMES: Final = 3
 _SHARE: Final = 0.975  # both tails: one rerun of twenty of an honest result is further off
 
@@ -47,8 +48,7 @@ _SHARE: Final = 0.975  # both tails: one rerun of twenty of an honest result is 
 def tolerance_of(metrics: Mapping[str, Any], details: Mapping[str, Any]) -> Tolerance:
     """Return what a rerun may differ by: the measured run-to-run spread where the record has one.
 
-    The difference of two trainings of a recipe is within t(n - 1) * sqrt(2) * standard deviation, with the standard
-    deviation over the n trainings of the record. A frame is decided or not, so that at least one may differ.
+    A frame is decided or not, so that at least one may differ.
 
     Args:
         metrics: `metrics.json` of the commit.
@@ -60,18 +60,28 @@ def tolerance_of(metrics: Mapping[str, Any], details: Mapping[str, Any]) -> Tole
     n = trainings.get("n") if isinstance(trainings, Mapping) else None
     spreads = {task: _spread(details, task) for task in TASKS}
     if isinstance(n, int) and n > 1 and None not in spreads.values():
-        factor = math.sqrt(2) * float(stdtrit(n - 1, _SHARE))
         return Tolerance(
-            factor * float(spreads[PATCH] or 0.0),
-            max(frame, factor * float(spreads[FRAME] or 0.0)),
+            apart_points(float(spreads[PATCH] or 0.0), n),
+            max(frame, apart_points(float(spreads[FRAME] or 0.0), n)),
             f"the run-to-run spread of the {n} trainings that the commit records",
         )
     frames = min(_FRAMES, max(1, int(n_frames) // 5)) if frame else 0  # three of seven would allow anything
     return Tolerance(
-        _PATCH_POINTS,
+        UNKNOWN_SPREAD_POINTS,
         frames * frame,
-        f"{_PATCH_POINTS:g} points and {frames} frames: the commit records one training, so its spread is not known",
+        f"{UNKNOWN_SPREAD_POINTS:g} points and {frames} frames: the commit records one training, "
+        "its spread is not known",
     )
+
+
+def apart_points(sd: float, n: int) -> float:
+    """Return how far two trainings of a recipe lie apart: t(n - 1) * sqrt(2) * sd, exceeded by one pair of twenty.
+
+    Args:
+        sd: Standard deviation of a score over trainings, percent points.
+        n: Number of trainings that it was measured on, at least 2.
+    """
+    return math.sqrt(2) * float(stdtrit(n - 1, _SHARE)) * sd
 
 
 def _spread(details: Mapping[str, Any], task: str) -> float | None:

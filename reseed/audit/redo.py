@@ -18,13 +18,13 @@ import pandas as pd
 import psutil
 
 from reseed.audit import stage_process
-from reseed.audit.objects import require_room
+from reseed.audit.objects import digests, require_room
 from reseed.audit.sandbox import Limits, clean_environment, run_limited, sandboxed
 from reseed.audit.trusted import Code
 from reseed.base.documents import parse_json
 from reseed.base.errors import ReseedError
 from reseed.base.parallel import ordered_map
-from reseed.history.repository import MissingError, folder_digest, md5_of
+from reseed.history.repository import MissingError, folder_digest
 from reseed.history.run import Run
 from reseed.sources.folder import copy_file
 
@@ -347,6 +347,6 @@ def made_digest(folder: Path, path: str) -> str:
     if made.is_symlink() or not made.exists() or not made.resolve().is_relative_to(folder.resolve()):
         return ""
     if made.is_file():
-        return md5_of(made.read_bytes())
+        return digests(made)[0]
     files = sorted(file for file in made.rglob("*") if file.is_file() and not file.is_symlink())
-    return folder_digest({file.relative_to(made).as_posix(): md5_of(file.read_bytes()) for file in files})
+    return folder_digest({file.relative_to(made).as_posix(): digests(file)[0] for file in files})

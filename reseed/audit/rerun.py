@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from scipy.special import stdtrit
 
 from reseed.artifacts.patches import TEST
 from reseed.artifacts.predictions import PATCH_PREDICTIONS, REPEAT_PREDICTIONS
+from reseed.audit.drift import UNKNOWN_SPREAD_POINTS, apart_points
 from reseed.audit.redo import (
     Foreign,
     Job,
@@ -20,7 +20,7 @@ from reseed.audit.redo import (
     write_inside,
 )
 from reseed.audit.sandbox import require_sandbox
-from reseed.audit.trusted import NOT_CHECKED, Check, Code, judged, revision_code
+from reseed.audit.trusted import FAIL, NOT_CHECKED, Check, Code, judged, revision_code
 from reseed.base.documents import parse_json
 from reseed.history.run import METRICS, Run
 from reseed.score.confusion import macro_f1
@@ -33,9 +33,6 @@ _REPEATS: Final = "data/predictions/repeats.csv"
 # So many trainings tell how far two lie apart; fewer do not.
 _FEWEST_TRAININGS: Final = 3
 _MODEL: Final = "models/model.pt"
-# Percent points of patch macro F1 between two trainings of one recipe, where the run records no spread: about twice
-# what the demo moved between two processors (docs/pull_requests.md).
-_SPREAD_POINTS: Final = 5.0
 
 
 def check_rerun(run: Run, trusted: Code, folder: Path) -> Check:
@@ -75,10 +72,12 @@ def check_retrain(run: Run, trusted: Code, folder: Path) -> Check:
     failed = [f"stage {stage} failed: {problem}" for stage, problem in problems.items() if problem]
     if failed:
         return judged(failed[:1], [], "")
+    unknown = _start_weights(run)
     if made_digest(goal, _MODEL) == run.digests.get(_MODEL):
-        return judged([], [], "trained again from the stored labels: the same network byte by byte")
+        return judged([], unknown, "trained again from the stored labels: the same network byte by byte")
     again: Any = parse_json((goal / METRICS).read_bytes(), METRICS)["patch"]["macro_f1"]
-    return compare_scores(float(run.metrics["patch"]["macro_f1"]), float(again), recorded_scores(run))
+    found = compare_scores(float(run.metrics["patch"]["macro_f1"]), float(again), recorded_scores(run))
+    return found if found.status == FAIL or not unknown else judged([], unknown, "", [found.reason])
 
 
 def recorded_scores(run: Run) -> list[float]:
@@ -94,8 +93,7 @@ def recorded_scores(run: Run) -> list[float]:
 def compare_scores(claimed: float, again: float, others: Sequence[float] = ()) -> Check:
     """Judge a score by that of another training: is it nearer than two trainings of one recipe lie apart?
 
-    The spread is the 95 % half-width for the difference of two trainings, t(n-1) * sd * sqrt(2), from the further
-    trainings that the run recorded and the one done here, where there are at least three.
+    The spread comes from the further trainings that the run recorded and the one done here, where there are three.
 
     Args:
         claimed: Patch macro F1, percent.
@@ -104,10 +102,10 @@ def compare_scores(claimed: float, again: float, others: Sequence[float] = ()) -
     """
     scores = [again, *others]
     if len(scores) >= _FEWEST_TRAININGS:
-        spread = float(stdtrit(len(scores) - 1, 0.975) * np.std(scores, ddof=1) * np.sqrt(2))
+        spread = apart_points(float(np.std(scores, ddof=1)), len(scores))
         source = f"by {len(scores)} trainings, {len(others)} of them claims of the run"
     else:
-        spread, source = _SPREAD_POINTS, "no spread is recorded with this run"
+        spread, source = UNKNOWN_SPREAD_POINTS, "no spread is recorded with this run"
     line = (
         f"patch macro F1 {claimed:.2f} is claimed, trained again it is {again:.2f}: {claimed - again:+.2f} points; two "
         f"trainings lie up to {spread:.2g} apart ({source})"
@@ -139,13 +137,22 @@ def _again(run: Run, code: Code, place: Path, goal: Path, foreign: Foreign | Non
         return judged(failed[:1], [], "")
     how = f"run with {whose} from the start"
     done = [compared(run, code, stage, goal, how, near_counts=False) for stage in stages]
-    unknown = [f"where the start weights ({weights}) come from, and that they never learnt test frames"]
     return judged(
         _lines(each.failures for each in done),
-        unknown if weights != "none" else [],
+        _start_weights(run),
         f"{len(stages)} stages from the start with {whose}: all {sum(each.n_same for each in done)} outputs equal byte "
         "by byte",
         [*notes, *_lines(each.notes for each in done)],
+    )
+
+
+def _start_weights(run: Run) -> list[str]:
+    """Return what is not known of weights that were taken as stored; nothing where training starts from chance."""
+    weights = run.params["train"]["weights"]
+    return (
+        []
+        if weights == "none"
+        else [f"where the start weights ({weights}) come from, and that they never learnt test frames"]
     )
 
 

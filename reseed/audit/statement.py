@@ -14,6 +14,7 @@ import pandas as pd
 from reseed.artifacts.catalog import FRAME_LABELS, FRAMES, QUARANTINE
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS, SPLITS, SPLITS_TABLE, TEST
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
+from reseed.base.csv import guard
 from reseed.base.errors import ReseedError
 from reseed.history.run import Run
 from reseed.score.evidence import item_confusion, labelled
@@ -114,7 +115,7 @@ def release_of(source: Mapping[str, Any]) -> str:
 
 
 def files_table(run: Run) -> pd.DataFrame:
-    """Return split, frame_id, sha256, source, site, group of every frame of train, val and test, in that order.
+    """Return split, frame_id, sha256, source, site, group of every frame of train, val and test; safe in a spreadsheet.
 
     Raises:
         ReseedError: If a table is not stored here.
@@ -122,7 +123,9 @@ def files_table(run: Run) -> pd.DataFrame:
     used = _placed_frames(run)
     used = used[used["split"].isin(SPLITS)]
     used = used.assign(order=used["split"].map(SPLITS.index)).sort_values(["order", "frame_id"])
-    return used[["split", "frame_id", "sha256", "source", "site", "group"]].reset_index(drop=True)
+    return (
+        used[["split", "frame_id", "sha256", "source", "site", "group"]].astype(str).map(guard).reset_index(drop=True)
+    )
 
 
 def _placed_frames(run: Run) -> pd.DataFrame:

@@ -1,18 +1,29 @@
-"""dvc.yaml and dvc.lock of a run: stages whose every path lies inside the project.
+"""What a run recorded: dvc.yaml and dvc.lock, whose every path lies inside the project, and its answers.
 
 Also whether a table that somebody hands in comes from rendered frames: its score tells nothing about the field.
 """
 
+import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from reseed.base.csv import TextTable
-from reseed.base.errors import ReseedError, SourceError
+import pandas as pd
+
+from reseed.artifacts.patches import TEST
+from reseed.base.csv import TextTable, unguard
+from reseed.base.errors import ReseedError, SourceError, TableError
 from reseed.base.files import read_json
 from reseed.score.matching import FRAME_COLUMNS, Item
 
+if TYPE_CHECKING:
+    from reseed.history.run import Run
+    from reseed.score.paired import Answers
+
+# Answers of the further trainings of a recipe.
+_REPEATED: Final = {"patch": "data/predictions/repeats.csv", "frame": "data/predictions/repeat_frames.csv"}
 _MD5: Final = re.compile(r"[0-9a-f]{32}(\.dir)?")
 
 
@@ -156,3 +167,71 @@ def _synthetic(record: Path) -> dict[str, bool]:
     ):
         raise SourceError(f"{record}: no list of sources with name and synthetic; run `dvc repro -f pull`")
     return {str(entry["name"]): bool(entry["synthetic"]) for entry in entries}
+
+
+def read_answers(run: "Run") -> "Answers":
+    """Return the predictions of a run on the test split, see `Run.answers`."""
+    from reseed.score.paired import Answers  # noqa: PLC0415  scipy.stats, half a second that no audit needs
+
+    patches = run.columns("data/predictions/patches.csv", ["patch_id", "frame_id", "split", "gold", "predicted"])
+    frames = run.columns("data/predictions/frames.csv", ["frame_id", "split", "n_patches", "gold", "decision"])
+    labelled = patches[(patches["split"] == TEST) & (patches["gold"] != "")].sort_values("patch_id")
+    test = frames[frames["split"] == TEST].sort_values("frame_id")
+    for table, column in ((run.splits, "group"), (run.catalog, "sha256")):
+        test = test.merge(table[["frame_id", column]], how="left", on="frame_id", validate="one_to_one")
+    lost = test.loc[test[["group", "sha256"]].isna().any(axis=1), "frame_id"]
+    if len(lost):
+        raise TableError(
+            f"{run.name}: {len(lost)} predicted test frames are not in the catalog, first: {lost.iloc[0]}; its "
+            "files are of different runs: run `dvc repro` there"
+        )
+    if labelled.empty:
+        raise TableError(f"{run.name}: no test patch has a reference class, so there is nothing to compare")
+    return Answers(
+        run.name,
+        labelled[["patch_id", "frame_id", "gold", "predicted"]].reset_index(drop=True),
+        test[["frame_id", "group", "n_patches", "gold", "decision", "sha256"]].reset_index(drop=True),
+    )
+
+
+def read_trainings(run: "Run") -> "tuple[Answers, ...]":
+    """Return the answers of every training of the recipe, see `Run.trainings`."""
+    first, found = run.answers, [run.answers]
+    if _REPEATED["frame"] not in run.outputs:
+        return tuple(found)
+    patches = run.columns(_REPEATED["patch"], ["repeat", "patch_id", "predicted"])
+    frames = run.columns(_REPEATED["frame"], ["repeat", "frame_id", "decision"])
+    for repeat in sorted(set(patches["repeat"]), key=int):
+        predicted, decided = (
+            dict(zip(rows[key], rows[answer], strict=True))
+            for rows, key, answer in (
+                (patches[patches["repeat"] == repeat], "patch_id", "predicted"),
+                (frames[frames["repeat"] == repeat], "frame_id", "decision"),
+            )
+        )
+        mine = replace(
+            first,
+            name=f"{run.name}, training {repeat}",
+            patches=first.patches.assign(predicted=first.patches["patch_id"].map(predicted)),
+            frames=first.frames.assign(decision=first.frames["frame_id"].map(decided)),
+        )
+        if mine.patches["predicted"].isna().any() or mine.frames["decision"].isna().any():
+            raise TableError(f"{mine.name}: it does not answer every test item; run `dvc repro` there")
+        found.append(mine)
+    return tuple(found)
+
+
+def read_columns(content: bytes, columns: Sequence[str], where: str) -> pd.DataFrame:
+    """Return the columns of a table as text, rows in file order.
+
+    Raises:
+        TableError: If it is no table or lacks one of them.
+    """
+    try:
+        df = pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False, encoding="utf-8")
+    except (ValueError, pd.errors.ParserError) as error:
+        raise TableError(f"{where}: {error}") from error
+    missing = [name for name in columns if name not in df.columns]
+    if missing:
+        raise TableError(f"{where}: no column {', '.join(missing)}; found: {', '.join(df.columns)}")
+    return df[list(columns)].map(unguard)

@@ -177,12 +177,13 @@ class Repository:
         """Return where DVC's cache keeps the object of a md5, whether or not it is there."""
         return self._cache / "files" / "md5" / digest[:2] / digest[2:]
 
-    def fetched(self, digest: str, what: str) -> bytes:
-        """Return an object of the default remote, compared with its digest.
+    def fetch(self, digest: str, what: str, goal: Path | None = None) -> Path:
+        """Bring an object of the default remote here, a part at a time, compared with its digest; return where it is.
 
         Args:
             digest: Its md5, with `.dir` for the list of a folder.
             what: What it is, for messages.
+            goal: Where to write it; the cache by default.
 
         Raises:
             MissingError: If no remote is set up, or the remote has no such object.
@@ -196,21 +197,17 @@ class Repository:
         try:
             if (remote.fs.size(where) or 0) > _OBJECT_BYTES:
                 raise ReseedError(f"{what}: more than {_OBJECT_BYTES:,} bytes in the remote; they are not fetched")
-            content = bytes(remote.fs.cat_file(where))
+            with new_file(goal or self.cached(digest)) as part:
+                remote.fs.get_file(where, str(part))
+                part.chmod(0o444)  # as DVC protects its objects
+                if file_md5(part) != digest.removesuffix(".dir"):
+                    raise ReseedError(damaged(f"the remote's object of {what}", digest))
         except FileNotFoundError as error:
             place = remote.fs.unstrip_protocol(where)
             raise MissingError(f"{what} is not in the DVC cache, nor in the remote ({place})") from error
         except (DvcException, OSError) as error:
             raise MissingError(f"{what} is not in the DVC cache, and the remote cannot be read: {error}") from error
-        require_digest(content, digest, f"the remote's object of {what}")
-        return content
-
-    def keep(self, digest: str, content: bytes) -> None:
-        """Put a fetched object into the cache."""
-        cached = self.cached(digest)
-        with new_file(cached) as part:
-            part.write_bytes(content)
-        cached.chmod(0o444)  # as DVC protects its objects
+        return goal or self.cached(digest)
 
     @cached_property
     def _cache(self) -> Path:
@@ -267,9 +264,19 @@ def require_digest(content: bytes, digest: str, what: str) -> None:
     Raises:
         ReseedError: If it does not.
     """
-    found = md5_of(content)
-    if found != digest.removesuffix(".dir"):
-        raise ReseedError(f"{what} is damaged: it does not hash to its name {digest}; remove it and fetch")
+    if md5_of(content) != digest.removesuffix(".dir"):
+        raise ReseedError(damaged(what, digest))
+
+
+def damaged(what: str, digest: str) -> str:
+    """Return what is said of an object that does not hash to its name."""
+    return f"{what} is damaged: it does not hash to its name {digest}; remove it and fetch"
+
+
+def file_md5(path: Path) -> str:
+    """Return the md5 of a file, read a part at a time."""
+    with path.open("rb") as reader:
+        return hashlib.file_digest(reader, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
 def md5_of(content: bytes) -> str:

@@ -4,8 +4,8 @@ An older revision may have other columns beside those needed, so tables for comp
 """
 
 import io
+import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -18,8 +18,16 @@ from reseed.artifacts.table import Table
 from reseed.base.classes import CLASSES
 from reseed.base.csv import unguard
 from reseed.base.documents import parse_json, parse_yaml
-from reseed.base.errors import ReseedError, TableError
-from reseed.history.recorded import read_lock, read_pipeline, require_inside, require_md5
+from reseed.base.errors import ReseedError
+from reseed.history.recorded import (
+    read_answers,
+    read_columns,
+    read_lock,
+    read_pipeline,
+    read_trainings,
+    require_inside,
+    require_md5,
+)
 from reseed.history.repository import HERE, MissingError, Repository, Revision, Tracked, md5_of, require_digest
 from reseed.score.registry import SCORES, TASKS, class_key
 
@@ -29,8 +37,6 @@ if TYPE_CHECKING:
 LOCK: Final = "dvc.lock"
 RAW: Final = "data/raw"
 METRICS: Final = "metrics/metrics.json"
-# Answers of the further trainings of a recipe.
-_REPEATED: Final = {"patch": "data/predictions/repeats.csv", "frame": "data/predictions/repeat_frames.csv"}
 # Of each class, in details.json.
 CLASS_SCORES: Final = ("precision", "recall", "f1", "support")
 # What decides which test items there are and what is right for each: equal digests, equal test sets.
@@ -130,7 +136,7 @@ class Run:
         cached = self.repository.cached(digest)
         if not cached.is_file() and self.remote == "keep":
             try:
-                self.repository.keep(digest, self.repository.fetched(digest, f"object {digest}"))
+                self.repository.fetch(digest, f"object {digest}")
             except MissingError:
                 return None
         return cached if cached.is_file() and not cached.is_symlink() else None
@@ -261,12 +267,12 @@ class Run:
     @cached_property
     def catalog(self) -> pd.DataFrame:
         """frame_id, sha256, synthetic of every frame."""
-        return self._columns("data/catalog/frames.csv", ["frame_id", "sha256", "synthetic"])
+        return self.columns("data/catalog/frames.csv", ["frame_id", "sha256", "synthetic"])
 
     @cached_property
     def splits(self) -> pd.DataFrame:
         """frame_id, group, split of every frame."""
-        return self._columns("data/catalog/splits.csv", ["frame_id", "group", "split"])
+        return self.columns("data/catalog/splits.csv", ["frame_id", "group", "split"])
 
     @cached_property
     def annotations(self) -> pd.DataFrame:
@@ -295,27 +301,7 @@ class Run:
         Raises:
             TableError: If tables are of different runs, or no test patch has a reference class.
         """
-        from reseed.score.paired import Answers  # noqa: PLC0415  scipy.stats, half a second that no audit needs
-
-        patches = self._columns("data/predictions/patches.csv", ["patch_id", "frame_id", "split", "gold", "predicted"])
-        frames = self._columns("data/predictions/frames.csv", ["frame_id", "split", "n_patches", "gold", "decision"])
-        labelled = patches[(patches["split"] == TEST) & (patches["gold"] != "")].sort_values("patch_id")
-        test = frames[frames["split"] == TEST].sort_values("frame_id")
-        for table, column in ((self.splits, "group"), (self.catalog, "sha256")):
-            test = test.merge(table[["frame_id", column]], how="left", on="frame_id", validate="one_to_one")
-        lost = test.loc[test[["group", "sha256"]].isna().any(axis=1), "frame_id"]
-        if len(lost):
-            raise TableError(
-                f"{self.name}: {len(lost)} predicted test frames are not in the catalog, first: {lost.iloc[0]}; its "
-                "files are of different runs: run `dvc repro` there"
-            )
-        if labelled.empty:
-            raise TableError(f"{self.name}: no test patch has a reference class, so there is nothing to compare")
-        return Answers(
-            self.name,
-            labelled[["patch_id", "frame_id", "gold", "predicted"]].reset_index(drop=True),
-            test[["frame_id", "group", "n_patches", "gold", "decision", "sha256"]].reset_index(drop=True),
-        )
+        return read_answers(self)
 
     @cached_property
     def trainings(self) -> "tuple[Answers, ...]":
@@ -324,29 +310,7 @@ class Run:
         Raises:
             TableError: If a training does not answer every test item.
         """
-        first, found = self.answers, [self.answers]
-        if _REPEATED["frame"] not in self.outputs:
-            return tuple(found)
-        patches = self._columns(_REPEATED["patch"], ["repeat", "patch_id", "predicted"])
-        frames = self._columns(_REPEATED["frame"], ["repeat", "frame_id", "decision"])
-        for repeat in sorted(set(patches["repeat"]), key=int):
-            predicted, decided = (
-                dict(zip(rows[key], rows[answer], strict=True))
-                for rows, key, answer in (
-                    (patches[patches["repeat"] == repeat], "patch_id", "predicted"),
-                    (frames[frames["repeat"] == repeat], "frame_id", "decision"),
-                )
-            )
-            mine = replace(
-                first,
-                name=f"{self.name}, training {repeat}",
-                patches=first.patches.assign(predicted=first.patches["patch_id"].map(predicted)),
-                frames=first.frames.assign(decision=first.frames["frame_id"].map(decided)),
-            )
-            if mine.patches["predicted"].isna().any() or mine.frames["decision"].isna().any():
-                raise TableError(f"{mine.name}: it does not answer every test item; run `dvc repro` there")
-            found.append(mine)
-        return tuple(found)
+        return read_trainings(self)
 
     @property
     def synthetic(self) -> bool:
@@ -400,35 +364,23 @@ class Run:
         if self.remote == "never":
             raise MissingError(f"{what}: its object is not here; `--fetch` or `dvc pull` gets it")
         try:
-            content = self.repository.fetched(digest, what)
+            with tempfile.TemporaryDirectory(prefix="reseed-") as folder:
+                goal = None if self.remote == "keep" else Path(folder, digest)
+                return self.repository.fetch(digest, what, goal).read_bytes()
         except MissingError as error:
             raise MissingError(f"{error}; {_REMEDY}") from error
-        if self.remote == "keep":
-            self.repository.keep(digest, content)
-        return content
 
-    def _columns(self, path: str, columns: Sequence[str]) -> pd.DataFrame:
+    def columns(self, path: str, columns: Sequence[str]) -> pd.DataFrame:
+        """Return columns of a table as text, rows in file order.
+
+        Raises:
+            TableError: If it is no table or lacks one of them.
+        """
         return read_columns(self.read(path), columns, f"{path} of {self.name}")
 
     def _gold(self, path: str, columns: Sequence[str]) -> pd.DataFrame:
-        table = self._columns(path, [*columns, "gold"])
+        table = self.columns(path, [*columns, "gold"])
         return table[table["gold"] == "1"].drop(columns="gold").reset_index(drop=True)
-
-
-def read_columns(content: bytes, columns: Sequence[str], where: str) -> pd.DataFrame:
-    """Return the columns of a table as text, rows in file order.
-
-    Raises:
-        TableError: If it is no table or lacks one of them.
-    """
-    try:
-        df = pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False, encoding="utf-8")
-    except (ValueError, pd.errors.ParserError) as error:
-        raise TableError(f"{where}: {error}") from error
-    missing = [name for name in columns if name not in df.columns]
-    if missing:
-        raise TableError(f"{where}: no column {', '.join(missing)}; found: {', '.join(df.columns)}")
-    return df[list(columns)].map(unguard)
 
 
 def _require_known(found: Sequence[Any]) -> None:

@@ -74,6 +74,15 @@ def test_a_missing_object_is_named_and_fetched_from_the_remote(history: History,
     kept.write_bytes(content)
     assert Run(Repository(history.root), head, remote="read").read(PATCHES) == content
     assert not history.object(digest).exists(), "reading fills no cache"
+    kept.chmod(0o644)
+    kept.write_bytes(content + b"more\n")
+    with pytest.raises(ReseedError, match=rf"the remote's object of object {digest} is damaged"):
+        Run(Repository(history.root), head, remote="keep").object(digest)
+    assert not list(history.object(digest).parent.glob(f"{digest[2:]}*")), "nothing of it stays"
+    kept.write_bytes(content)
+    fetched = Run(Repository(history.root), head, remote="keep").object(digest)
+    assert fetched == history.object(digest)
+    assert (fetched.read_bytes(), fetched.stat().st_mode & 0o777) == (content, 0o444)
 
 
 def test_a_damaged_object_is_not_read(history: History) -> None:
