@@ -2,20 +2,14 @@
 
 import argparse
 import errno
-import os
 import sys
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
-
 import reseed
 from reseed.base.errors import EXIT_USER_ERROR, ReseedError
+from reseed.base.parallel import end_with_parent
 
-_SHELLS = {"sh", "bash", "dash", "zsh", "fish", "ksh"}
-_POLL_S = 0.2
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # the disk, a quota, or the limit of one file
 
 
@@ -69,54 +63,3 @@ def require_local_library(folder: Path) -> None:
             f"reseed was imported from {library}, not from {folder}: run stages from the repository root as "
             "`python -m stages.<name>` and uninstall any installed reseed (`pip uninstall reseed`)"
         )
-
-
-def end_with_parent() -> None:
-    """Exit as soon as DVC, or the shell it started this stage through, is gone.
-
-    An orphan of a killed `dvc` would otherwise write into the output of the next run.
-    """
-    watched = _ancestors_to_watch()
-    if _orphaned_at_start(watched):
-        os._exit(1)
-    threading.Thread(target=_exit_when_gone, args=(watched,), daemon=True).start()
-
-
-def _ancestors_to_watch() -> list[psutil.Process]:
-    """Return the parent and, while that is a shell, its parent too."""
-    watched = []
-    for ancestor in psutil.Process().parents():
-        watched.append(ancestor)
-        if ancestor.name().removesuffix(".exe") not in _SHELLS:
-            break
-    return watched
-
-
-def _orphaned_at_start(watched: list[psutil.Process]) -> bool:
-    """Whether DVC died while Python was still starting: a process that adopts orphans is of another session.
-
-    Asked after `watched` was looked up, so that there is no moment in between at which DVC could die unseen.
-    """
-    if "DVC_STAGE" not in os.environ or not hasattr(os, "getsid"):
-        return False
-    return not watched or any(_session(process) != os.getsid(0) for process in watched)
-
-
-def _session(process: psutil.Process) -> int | None:
-    try:
-        return os.getsid(process.pid)
-    except ProcessLookupError:
-        return None
-
-
-def _exit_when_gone(watched: list[psutil.Process]) -> None:
-    while all(_lives(process) for process in watched):
-        time.sleep(_POLL_S)
-    os._exit(1)  # at once: no handler may write anything more
-
-
-def _lives(process: psutil.Process) -> bool:
-    try:
-        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.Error:
-        return False

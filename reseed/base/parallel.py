@@ -1,4 +1,4 @@
-"""Threads that run a little ahead of their consumer, and the progress that long work shows.
+"""Threads that run ahead of their consumer, the progress of long work, and stages that end with their parent.
 
 Image codecs release the interpreter lock. Progress is a bar on a terminal, and lines where there is none, such as in
 `dvc queue logs`.
@@ -8,18 +8,24 @@ import ctypes
 import functools
 import os
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from tqdm import tqdm
+
+if TYPE_CHECKING:
+    import psutil
 
 _Shown = TypeVar("_Shown")
 
 LINES_AFTER_S: Final = 20.0
 _BAR_AFTER_S: Final = 5.0
+_SHELLS: Final = {"sh", "bash", "dash", "zsh", "fish", "ksh"}
+_ALIVE_POLL_S: Final = 0.2
 
 
 def progress(items: Iterable[_Shown], *, total: int, what: str, unit: str) -> Iterator[_Shown]:
@@ -117,3 +123,58 @@ def keep_freed_memory() -> None:
         return
     mallopt(_M_MMAP_THRESHOLD, _KEPT_BYTES)
     mallopt(_M_TRIM_THRESHOLD, 2 * _KEPT_BYTES - 1)
+
+
+def end_with_parent() -> None:
+    """Exit as soon as DVC, or the shell it started this stage through, is gone.
+
+    An orphan of a killed `dvc` would otherwise write into the output of the next run.
+    """
+    watched = _ancestors_to_watch()
+    if _orphaned_at_start(watched):
+        os._exit(1)
+    threading.Thread(target=_exit_when_gone, args=(watched,), daemon=True).start()
+
+
+def _ancestors_to_watch() -> "list[psutil.Process]":
+    """Return the parent and, while that is a shell, its parent too."""
+    import psutil  # noqa: PLC0415  only stages need it
+
+    watched = []
+    for ancestor in psutil.Process().parents():
+        watched.append(ancestor)
+        if ancestor.name().removesuffix(".exe") not in _SHELLS:
+            break
+    return watched
+
+
+def _orphaned_at_start(watched: "list[psutil.Process]") -> bool:
+    """Whether DVC died while Python was still starting: a process that adopts orphans is of another session.
+
+    Asked after `watched` was looked up, so that there is no moment in between at which DVC could die unseen.
+    """
+    if "DVC_STAGE" not in os.environ or not hasattr(os, "getsid"):
+        return False
+    return not watched or any(_session(process) != os.getsid(0) for process in watched)
+
+
+def _session(process: "psutil.Process") -> int | None:
+    try:
+        return os.getsid(process.pid)
+    except ProcessLookupError:
+        return None
+
+
+def _exit_when_gone(watched: "list[psutil.Process]") -> None:
+    while all(_lives(process) for process in watched):
+        time.sleep(_ALIVE_POLL_S)
+    os._exit(1)  # at once: no handler may write anything more
+
+
+def _lives(process: "psutil.Process") -> bool:
+    import psutil  # noqa: PLC0415  only stages need it
+
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False

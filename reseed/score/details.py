@@ -145,7 +145,7 @@ def ceiling_details(evidence: Evidence) -> dict[str, Any] | str:
                 "n": entry.agreement.n,
                 "agreement": percent(entry.agreement.agreement),
                 "kappa": _number(entry.agreement.kappa),
-                "kappa_interval": _kappa_interval(entry.agreement.intervals["kappa"]),
+                "kappa_interval": _interval(entry.agreement.intervals["kappa"]),
                 "human": as_metrics(entry.human),
                 "network": as_metrics(entry.network),
             }
@@ -171,7 +171,7 @@ def alpha_details(evidence: Evidence) -> dict[str, Any]:
     return {
         "used": evidence.alpha,
         "best_on_validation": _best(evidence, VAL),
-        "interval_on_validation": _alpha_interval(evidence),
+        "interval_on_validation": _interval(evidence.alpha_interval()),
         "best_on_test_in_hindsight": _best(evidence, TEST),
         "cost": _costs(evidence),
         "deploy_precision_recall_area": {split: _area(evidence, split) for split in SCORED},
@@ -195,7 +195,10 @@ def data_details(evidence: Evidence) -> dict[str, Any]:
             for source in evidence.sources
         ],
         "frames": frames_per_split(evidence),
-        "patch_labels": {split: _kinds(evidence.labelled_patches(split)) for split in (TRAIN, VAL, TEST)},
+        "patch_labels": {
+            split: evidence.labelled_patches(split)["kind"].value_counts().sort_index().to_dict()
+            for split in (TRAIN, VAL, TEST)
+        },
         "synthetic_frames": {split: int((rendered["split"] == split).sum()) for split in (TRAIN, VAL, TEST)},
     }
 
@@ -276,11 +279,6 @@ def _shares(predicted: pd.Series) -> dict[str, float]:
     return {class_key(name): percent(np.mean(names == name)) if len(names) else 0.0 for name in CLASSES}
 
 
-def _kinds(labelled: pd.DataFrame) -> dict[str, int]:
-    counts = labelled["kind"].value_counts()
-    return {str(kind): int(counts[kind]) for kind in sorted(counts.index)}
-
-
 def _best(evidence: Evidence, split: str) -> dict[str, Any] | str:
     curve = evidence.curve(split)
     if curve.n == 0:
@@ -294,13 +292,6 @@ def _best(evidence: Evidence, split: str) -> dict[str, Any] | str:
     }
 
 
-def _alpha_interval(evidence: Evidence) -> dict[str, Any] | str:
-    found = evidence.alpha_interval()
-    if not found.available:
-        return {"low": NOT_AVAILABLE, "high": NOT_AVAILABLE, "clusters": found.clusters, "reason": found.reason}
-    return {"low": _number(found.low), "high": _number(found.high), "clusters": found.clusters}
-
-
 def _costs(evidence: Evidence) -> dict[str, Any] | str:
     """Return the alpha of least expected cost on validation, and what it and the alpha used cost a test frame."""
     settings = evidence.context.settings
@@ -311,21 +302,17 @@ def _costs(evidence: Evidence) -> dict[str, Any] | str:
     on_val, on_test = expected_costs(val, *prices), expected_costs(test, *prices)
     cheapest = float(cheapest_alpha(val, on_val))
     at = np.isclose(val.alphas, cheapest)
+    counts = evidence.scores[FRAME][TEST].confusion
+    wrong = prices[0] * counts[0, 1] + prices[1] * counts[1, 0]
+    decided = float(wrong / counts.sum()) if counts.sum() else float("nan")
     return {
         "false_deploy": settings.cost_false_deploy,
         "missed_deploy": settings.cost_missed_deploy,
         "cheapest_alpha_on_validation": cheapest,
         "validation_cost_per_frame": _number(float(on_val[at][0])),
         "test_cost_per_frame": _number(float(on_test[at][0])),
-        "test_cost_per_frame_as_decided": _number(_cost_as_decided(evidence)),
+        "test_cost_per_frame_as_decided": _number(decided),
     }
-
-
-def _cost_as_decided(evidence: Evidence) -> float:
-    counts = evidence.scores[FRAME][TEST].confusion
-    settings = evidence.context.settings
-    wrong = settings.cost_false_deploy * counts[0, 1] + settings.cost_missed_deploy * counts[1, 0]
-    return float(wrong / counts.sum()) if counts.sum() else float("nan")
 
 
 def _area(evidence: Evidence, split: str) -> dict[str, Any]:
@@ -394,10 +381,11 @@ def _calibrated(evidence: Evidence, split: str) -> dict[str, Any] | str:
     }
 
 
-def _kappa_interval(interval: Interval) -> dict[str, Any]:
-    if not interval.available:
-        return {"low": NOT_AVAILABLE, "high": NOT_AVAILABLE, "reason": interval.reason}
-    return {"low": _number(interval.low), "high": _number(interval.high), "clusters": interval.clusters}
+def _interval(interval: Interval) -> dict[str, Any]:
+    ends = {"low": _number(interval.low), "high": _number(interval.high), "clusters": interval.clusters}
+    return (
+        ends if interval.available else {**ends, "low": NOT_AVAILABLE, "high": NOT_AVAILABLE, "reason": interval.reason}
+    )
 
 
 def _intervals(scores: TaskScores) -> dict[str, Any] | str:
