@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from reseed.audit.trusted import FAIL, PACKAGES, Check, Code, judged
 from reseed.base.errors import ReseedError
-from reseed.history.recorded import declared
+from reseed.history.recorded import declared, other_params
 from reseed.history.repository import folder_digest, md5_of
 from reseed.history.run import LOCK, METRICS, RAW, Run
 
@@ -84,7 +84,6 @@ BANNED_KEYS: Final = frozenset({"size", "nfiles"})
 # What makes DVC call a stage up to date, or a different command, whatever its digests say.
 _EVASIVE: Final = ("frozen", "always_changed", "wdir", "vars", "foreach", "matrix")
 _COMMAND: Final = re.compile(r"python -m (stages\.\w+)")
-_ABSENT: Final = object()
 
 
 def check_chain(run: Run, trusted: Code) -> Check:
@@ -142,10 +141,9 @@ def _params(run: Run) -> Iterator[str]:
         locked = (run.lock[name].get("params") or {}).get("params.yaml") or {}
         for key in sorted(locked.keys() ^ _recorded(run, name)):
             yield f"stage {name}: parameter {key} stands in {LOCK if key in locked else 'dvc.yaml'} alone"
-        for key, used in locked.items():
-            now = _value(values, key)
-            if now is _ABSENT or not _same(used, now):
-                yield f"stage {name} used {key}: {used}, params.yaml has {'none' if now is _ABSENT else now}"
+        yield from (
+            f"stage {name} used {key}: {used}, params.yaml has {now}" for key, used, now in other_params(locked, values)
+        )
 
 
 def _unrecorded(run: Run, trusted: Code) -> Iterator[str]:
@@ -241,20 +239,3 @@ def _keys(values: Any, above: str = "") -> Iterator[str]:
     elif isinstance(values, list):
         for child in values:
             yield from _keys(child, above)
-
-
-def _value(values: Any, key: str) -> Any:
-    for part in key.split("."):
-        if not isinstance(values, dict) or part not in values:
-            return _ABSENT
-        values = values[part]
-    return values
-
-
-def _same(a: Any, b: Any) -> bool:
-    """Whether two values are equal and of the same kind: 1 is not true, though 1 and 1.0 are one number."""
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(_same, a, b))
-    return isinstance(a, bool) == isinstance(b, bool) and bool(a == b)

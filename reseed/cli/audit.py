@@ -17,6 +17,7 @@ from reseed.audit.trusted import FAIL, Check, diff_lines, printable, trusted_cod
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_text
 from reseed.cli.main import add_json, show
+from reseed.history.recorded import stale_lines
 from reseed.history.repository import HERE, Repository
 from reseed.history.run import Run
 
@@ -97,6 +98,7 @@ def run(args: argparse.Namespace) -> int:
             "passed": found.passed,
             "conclusions": conclusions(audited, trusted, checks),
             "checks": [{"check": name, **asdict(check)} for name, check in checks.items()],
+            "stale": [] if audited.commit else stale_lines(repository.root),
             "statement": statement,
             **({} if not args.diff else {"diff": diff_lines(audited, trusted)}),
             **({} if args.frame is None else {"frame": frame_effect(audited, args.frame)}),
@@ -137,6 +139,7 @@ def _lines(report: Mapping[str, Any]) -> list[str]:
         if len(check["findings"]) > _SHOWN:
             lines.append(f"      and {len(check['findings']) - _SHOWN} more (--json lists all)")
         lines += [f"      note: {note}" for note in check["notes"]]
+    lines += [f"! {line}" for line in report["stale"]]
     lines += ["", *report["diff"]] if "diff" in report else []
     lines += ["", *_statement(report["statement"])]
     lines += ["", *_frame(report["frame"])] if "frame" in report else []

@@ -8,6 +8,7 @@ from typing import Any, Final
 from reseed.audit.statement import data_statement
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_text
+from reseed.history.recorded import stale_lines
 from reseed.history.repository import HERE, Repository
 from reseed.history.run import Run
 from reseed.reports.card import Card, card_page
@@ -36,7 +37,8 @@ def run(args: argparse.Namespace) -> int:
     revision = HERE if args.revision is None else repository.resolve(args.revision)
     described = Run(repository, revision, remote="keep" if args.fetch else "never").with_result()
     statement, missing = _stated(described)
-    page = card_page(Card(described, _model(described), statement, missing))
+    stale = [] if revision.commit else stale_lines(repository.root)
+    page = card_page(Card(described, _model(described), statement, missing, stale))
     if str(args.out) == "-":
         sys.stdout.write(page)
     else:

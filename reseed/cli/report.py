@@ -12,6 +12,7 @@ from reseed.base.errors import ReseedError
 from reseed.base.files import write_text
 from reseed.cli.main import add_bootstrap
 from reseed.compare.pull_request import pull_request
+from reseed.history.recorded import stale_lines
 from reseed.history.repository import HERE, Repository
 from reseed.history.run import Run
 from reseed.reports.report import draw, report_page
@@ -57,7 +58,8 @@ def run(args: argparse.Namespace) -> int:
     checked = {name: of_base[name] for name in _OF_BASE}
     report = pull_request(repository, base, head, checks, args.resamples, args.seed, checked)
     pictures = {} if args.figures is None or out is None else draw(report, proposed, args.figures, out.parent)
-    page = report_page(report, pictures)
+    stale = [] if head.commit else stale_lines(repository.root)
+    page = report_page(report, pictures, stale)
     if out is None:
         sys.stdout.write(page)
     else:

@@ -10,6 +10,7 @@ from jinja2 import UndefinedError
 from reseed.base.errors import ReseedError
 from reseed.base.files import read_json
 from reseed.cli.main import add_json, show
+from reseed.history.recorded import stale_lines
 from reseed.reports.scores import labels_of, scores_page
 
 _METRICS: Final = Path("metrics/metrics.json")
@@ -34,16 +35,18 @@ def run(args: argparse.Namespace) -> int:
     folder: Path = args.folder
     metrics, details = _read(folder / _METRICS), _read(folder / _DETAILS)
     try:
+        stale = stale_lines(folder)
         labels = ", ".join(labels_of(details))
-        marks = {"synthetic": bool(metrics["data"]["synthetic"]), "weak": "weak" in labels}
+        marks: dict[str, Any] = {"synthetic": bool(metrics["data"]["synthetic"]), "weak": "weak" in labels}
         marks |= {"machine_labels": True} if "machine" in labels else {}
-        text = scores_page(metrics, details, folder / _FIGURES, folder / _DETAILS)
+        text = scores_page(metrics, details, folder / _FIGURES, folder / _DETAILS, stale)
     except (KeyError, TypeError, UndefinedError) as error:
         raise ReseedError(
             f"{folder / _METRICS} and {folder / _DETAILS} do not hold the scores of one run ({error!r} is missing); "
             "`dvc repro -f evaluate` writes both again"
         ) from error
     if args.json:
+        marks |= {"stale": stale} if stale else {}
         show(marks | {"units": "scores in percent"} | metrics, lambda _: [], as_json=True)
     else:
         sys.stdout.write(text)

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from reseed.artifacts.patches import TEST
+from reseed.artifacts.raw import read_raw
 from reseed.base.csv import TextTable, unguard
+from reseed.base.documents import parse_yaml
 from reseed.base.errors import ReseedError, SourceError, TableError
 from reseed.base.files import read_json
 from reseed.score.matching import FRAME_COLUMNS, Item
+from reseed.sources.inventory import changed_since_pulled
 
 if TYPE_CHECKING:
     from reseed.history.run import Run
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 # Answers of the further trainings of a recipe.
 _REPEATED: Final = {"patch": "data/predictions/repeats.csv", "frame": "data/predictions/repeat_frames.csv"}
+_ABSENT: Final = object()
 _MD5: Final = re.compile(r"[0-9a-f]{32}(\.dir)?")
 
 
@@ -235,3 +239,65 @@ def read_columns(content: bytes, columns: Sequence[str], where: str) -> pd.DataF
     if missing:
         raise TableError(f"{where}: no column {', '.join(missing)}; found: {', '.join(df.columns)}")
     return df[list(columns)].map(unguard)
+
+
+def other_params(used: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield every parameter whose value is no longer the one used: its key, both values, `none` where there is none.
+
+    Args:
+        used: The values that dvc.lock recorded, by their dotted keys.
+        now: What params.yaml holds.
+    """
+    for key, value in used.items():
+        found = _value(now, key)
+        if found is _ABSENT or not same_value(value, found):
+            yield key, value, "none" if found is _ABSENT else found
+
+
+def stale_lines(folder: Path) -> list[str]:
+    """Return why the scores in a workspace are not those of its parameters and sources as they are now, a line each.
+
+    Args:
+        folder: The workspace, or the folder of a run beside it.
+    """
+    lines = []
+    lock, params = folder / "dvc.lock", folder / "params.yaml"
+    if lock.is_file() and params.is_file():
+        try:
+            stages = read_lock(parse_yaml(lock.read_bytes(), lock.name), lock.name)
+            now = parse_yaml(params.read_bytes(), params.name)
+        except ReseedError as error:
+            return [f"Whether the scores are those of params.yaml is not known: {error}."]
+        used = [(stage.get("params") or {}).get("params.yaml") or {} for stage in stages.values()]
+        changed = [f"{key} was {value}, is {other}" for each in used for key, value, other in other_params(each, now)]
+        if changed:
+            changed = list(dict.fromkeys(changed))
+            lines.append(
+                f"The parameters have changed since the scores were made ({'; '.join(changed)}): run `dvc repro`."
+            )
+    try:
+        pulled = read_raw(folder / RAW_RECORD)
+    except SourceError:  # there is none yet, or an older version wrote it
+        return lines
+    return lines + [
+        f"Source {entry.name} has changed since the scores were made: run `dvc repro -f pull`, then `dvc repro`."
+        for entry in pulled
+        if changed_since_pulled(entry, folder / _RAW)
+    ]
+
+
+def _value(values: Any, key: str) -> Any:
+    for part in key.split("."):
+        if not isinstance(values, dict) or part not in values:
+            return _ABSENT
+        values = values[part]
+    return values
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Whether two values are equal and of the same kind: 1 is not true, though 1 and 1.0 are one number."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same_value(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same_value, a, b))
+    return isinstance(a, bool) == isinstance(b, bool) and bool(a == b)

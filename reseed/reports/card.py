@@ -1,7 +1,7 @@
 """The model card: what `templates/card.md.j2` shows."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,12 +23,14 @@ class Card:
         model: `models/model.json`; empty where it is not stored here.
         statement: The data statement; empty where it cannot be given.
         missing: Why it cannot; empty if it can.
+        stale: Why the scores are not those of the parameters and sources as they are now.
     """
 
     record: Run
     model: Mapping[str, Any]
     statement: Mapping[str, Any]
     missing: str
+    stale: Sequence[str] = ()
 
 
 def card_page(card: Card) -> str:
@@ -43,6 +45,7 @@ def card_page(card: Card) -> str:
         revision=str(record.revision) if record.revision.commit else "",
         commit=record.revision.commit,
         synthetic=record.synthetic,
+        stale=card.stale,
         label_notices=record.label_notices,
         synthetic_notice=SYNTHETIC_NOTICE,
         model=model,

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -109,12 +109,13 @@ _LEAKAGE: Final = "leakage"
 _HAPPENED: Final = {-1: "now wrong", 1: "now right", 0: "no reference"}
 
 
-def report_page(report: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
+def report_page(report: Mapping[str, Any], pictures: Mapping[str, str], stale: Sequence[str] = ()) -> str:
     """Return the page.
 
     Args:
         report: Of `reseed.compare.pull_request`.
         pictures: Path of each picture, from where the page lies, by what it shows.
+        stale: Why the scores of head are not those of the parameters and sources as they are now.
     """
     scores = [row | {"label": BY_FULL_KEY[row["score"]].full_label} for row in report["scores"]]
     flips = report["flips"] and _flips(report)
@@ -132,6 +133,7 @@ def report_page(report: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
             "base_name": _named(report["base"]),
             "synthetic_notice": SYNTHETIC_NOTICE,
             "warnings": _warnings(report),
+            "stale": stale,
             "lacking_text": f"the single answers of {' and of '.join(report['lacking'])} are not stored here",
             "sites": [row | {"patches": _patches(row, report)} for row in report["sites"]],
             "operating": _operating(report["operating_point"]),

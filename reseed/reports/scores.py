@@ -1,6 +1,6 @@
 """Scores for a terminal: of a run, of tables handed in, of annotators and of cross-validation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,9 @@ def labels_of(details: Mapping[str, Any]) -> list[str]:
     return [str(details[PATCH][split].get("labels")) for split in (VAL, TEST)]
 
 
-def scores_page(metrics: Mapping[str, Any], details: Mapping[str, Any], figures: Path, details_file: Path) -> str:
+def scores_page(
+    metrics: Mapping[str, Any], details: Mapping[str, Any], figures: Path, details_file: Path, stale: Sequence[str] = ()
+) -> str:
     """Return the page.
 
     Args:
@@ -37,12 +39,14 @@ def scores_page(metrics: Mapping[str, Any], details: Mapping[str, Any], figures:
         details: Content of `metrics/details.json`.
         figures: Folder of the pictures.
         details_file: Where the details lie.
+        stale: Why these are not the scores of the parameters and sources as they are now.
     """
     synthetic = bool(metrics["data"]["synthetic"])
     return render(
         "scores.txt.j2",
         "text",
         marks=[SYNTHETIC_NOTICE] * synthetic + label_notices(*labels_of(details)),
+        stale=stale,
         tasks=[_task(task, metrics[task], details) for task in TASKS],
         rule=details["rules"]["used"],
         alpha=metrics[FRAME]["alpha"],

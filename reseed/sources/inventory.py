@@ -4,6 +4,7 @@ A score that was made from a file that is stored nowhere cannot be made again: a
 at pull, and the next stage compares.
 """
 
+import filecmp
 import hashlib
 import re
 import struct
@@ -17,7 +18,7 @@ from ruamel.yaml import YAML
 
 from reseed.artifacts.raw import RawSource
 from reseed.base.errors import SourceError
-from reseed.sources.folder import explained, list_files
+from reseed.sources.folder import explained, hash_file, list_files, resolve_uri
 
 JPEG: Final = "JPEG"
 PNG: Final = "PNG"
@@ -267,3 +268,43 @@ def _stored(root: Path) -> tuple[int, int] | None:
     if record.get("md5") != here or "nfiles" not in raw:
         return None
     return int(raw["nfiles"]), int(raw["size"])
+
+
+def changed_since_pulled(entry: RawSource, raw: Path) -> bool:
+    """Whether a folder or archive is other than what was pulled from it: names and sizes, then times, then content.
+
+    Args:
+        entry: Its record.
+        raw: Folder data/raw, whose copy of the source it is held against.
+
+    Returns:
+        False also where the source is not here, so that nothing can be told.
+    """
+    if entry.kind not in {"folder", "archive"}:
+        return False
+    try:
+        origin = resolve_uri(entry.uri)
+        if entry.kind == "archive":
+            changed = _touched_ns(origin) > raw.with_suffix(".json").stat().st_mtime_ns
+            return changed and hash_file(origin)[0] != entry.sha256
+        files = list_files(origin)
+        lengths = {path: file.stat().st_size for path, file in files.items()}
+        if not (raw / entry.name).is_dir():
+            return (len(files), sum(lengths.values())) != (entry.files, entry.bytes)
+        copies = list_files(raw / entry.name)
+        if lengths != {path: file.stat().st_size for path, file in copies.items()}:
+            return True
+        return any(
+            # Tables are small, and a corrected label often has the length of the wrong one.
+            (not is_picture_name(path) or _touched_ns(file) > copies[path].stat().st_mtime_ns)
+            and not filecmp.cmp(file, copies[path], shallow=False)
+            for path, file in files.items()
+        )
+    except (SourceError, OSError):
+        return False
+
+
+def _touched_ns(path: Path) -> int:
+    """Return when the content, or anything else of a file, last changed: `cp -p` keeps the time of the content."""
+    status = path.stat()
+    return max(status.st_mtime_ns, status.st_ctime_ns)

@@ -3,10 +3,11 @@ from typing import Any
 
 import pytest
 
-from reseed.audit.chain import _keys, _same, _value, closure
+from reseed.audit.chain import _keys, closure
 from reseed.audit.registry import CHECKS, Audit, _equals, flat_scores, read_claims, run_checks, verdict
 from reseed.audit.trusted import DIFFERS, FAIL, NOT_CHECKED, PASS, Check, judged
 from reseed.base.errors import ReseedError
+from reseed.history.recorded import _value, same_value
 
 
 @pytest.mark.parametrize(
@@ -39,11 +40,11 @@ def test_a_failure_outweighs_what_was_not_checked() -> None:
 
 
 def test_values_compare_by_kind_too() -> None:
-    assert _same({"a": [1, 2.0]}, {"a": [1.0, 2]})
-    assert not _same(1, True)
-    assert not _same("1", 1)
-    assert not _same([1], [1, 2])
-    assert not _same(None, 0)
+    assert same_value({"a": [1, 2.0]}, {"a": [1.0, 2]})
+    assert not same_value(1, True)
+    assert not same_value("1", 1)
+    assert not same_value([1], [1, 2])
+    assert not same_value(None, 0)
 
 
 def test_keys_are_found_inside_lists_too() -> None:

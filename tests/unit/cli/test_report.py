@@ -211,7 +211,7 @@ def report_of(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the page of HEAD against its parent is made of."""
     seen: dict[str, Any] = {}
     with monkeypatch.context() as patched:
-        patched.setattr("reseed.cli.report.report_page", lambda report, _: seen.update(report) or "")
+        patched.setattr("reseed.cli.report.report_page", lambda report, *_: seen.update(report) or "")
         assert main(["report", "--base", "HEAD~1", "--head", "HEAD", "--resamples", "100"]) == 0
     return seen
 

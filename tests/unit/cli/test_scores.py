@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 from reseed.artifacts.raw import MACHINE_NOTICE, SYNTHETIC_NOTICE, WEAK_NOTICE
 from reseed.base.errors import ReseedError
@@ -24,6 +25,24 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write_run(tmp_path)
     return tmp_path
+
+
+def test_scores_of_other_parameters_say_so(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    aggregate.main([])
+    evaluate.main(["--no-figures"])
+    recorded = {"cmd": "x", "params": {"params.yaml": {"aggregate.alpha": "auto"}}}
+    (run / "dvc.lock").write_text(yaml.safe_dump({"schema": "2.0", "stages": {"aggregate": recorded}}))
+    values = yaml.safe_load((run / "params.yaml").read_text())
+    assert values["aggregate"]["alpha"] == "auto"
+    call()
+    assert "have changed" not in capsys.readouterr().out
+    values["aggregate"]["alpha"] = 0.5
+    (run / "params.yaml").write_text(yaml.safe_dump(values))
+    call()
+    line = "The parameters have changed since the scores were made (aggregate.alpha was auto, is 0.5): run `dvc repro`."
+    assert f"! {line}" in capsys.readouterr().out.splitlines()
+    call("--json")
+    assert json.loads(capsys.readouterr().out)["stale"] == [line]
 
 
 def test_the_table_leads_with_patch_macro_f1(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
