@@ -33,6 +33,7 @@ from reseed.network.model import (
     Converted,
     Network,
     State,
+    count_heads,
     digest_file,
     read_state,
     state_bytes,
@@ -166,7 +167,7 @@ def load_model(pt: Path, card: Path, geometry: dict[str, Any] | None) -> tuple[N
             f"{pt}: sha256 is {digest}, but {card} describes {described.sha256}; the two files are of different "
             "trainings: run `dvc repro train` or `dvc pull`"
         )
-    network = Network(described.backbone)
+    network = Network(described.backbone, heads=count_heads(state))
     _require_shapes(pt, state, network.state_dict(), described.backbone)
     network.load_state_dict(state)
     network.eval()
@@ -191,7 +192,7 @@ def load_without_val(path: Path, backbone: str) -> Network | None:
     state = read_state(path)
     if not state:
         return None
-    network = Network(backbone)
+    network = Network(backbone, heads=count_heads(state))
     _require_shapes(path, state, network.state_dict(), backbone)
     network.load_state_dict(state)
     return network.eval()

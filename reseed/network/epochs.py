@@ -16,7 +16,7 @@ from torch.nn import functional
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from reseed.base.errors import ModelError
-from reseed.network.model import Network
+from reseed.network.model import Heads, Network
 from reseed.params.train import TrainParams
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -165,6 +165,10 @@ class Learner:
     def learn(self, batches: Iterator[tuple[Tensor, Tensor]], computing: torch.autocast) -> tuple[float, float]:
         """Go once over the training patches and return the mean loss and the learning rate.
 
+        Args:
+            batches: Images (N, 3, H, W) and labels (N,); of several heads features (heads, N, W) and labels (heads, N).
+            computing: The precision.
+
         Raises:
             ModelError: If the loss is no longer finite.
         """
@@ -175,6 +179,7 @@ class Learner:
             for module in self.network.modules():
                 if isinstance(module, nn.BatchNorm2d):
                     module.eval()
+        head = self.network.head
         total, seen, step = 0.0, 0, self._steps * len(self.history)
         for batch, gold in batches:
             if self._params.schedule == COSINE:
@@ -183,17 +188,18 @@ class Learner:
                     group["lr"] = highest * factor
             self._optimiser.zero_grad(set_to_none=True)
             with computing:
-                logits = self.network(batch)
-            batch_loss = self._loss(logits.float(), gold)
+                logits = head.each(batch).flatten(0, 1) if isinstance(head, Heads) else self.network(batch)
+            batch_loss = self._loss(logits.float(), gold.flatten())
             value = float(batch_loss.detach())
             if not np.isfinite(value):
                 epoch = len(self.history) + 1
                 raise ModelError(f"training diverged in epoch {epoch}: the loss is {value}; lower train.lr")
-            batch_loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it unannotated
+            # The mean over heads, so times their number: each learns as it would alone.
+            (batch_loss * self._params.heads if self._params.heads > 1 else batch_loss).backward()  # type: ignore[no-untyped-call]  # torch leaves it unannotated
             self._optimiser.step()
             if self._average is not None:
                 self._average.update_parameters(self.network)
-            total, seen, step = total + value * len(gold), seen + len(gold), step + 1
+            total, seen, step = total + value * gold.numel(), seen + gold.numel(), step + 1
         return total / seen, float(self._optimiser.param_groups[0]["lr"])
 
     def note(self, score: EpochScore) -> None:

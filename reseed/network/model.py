@@ -5,6 +5,7 @@ Head and dropout: Raine et al. 2025, arXiv:2509.01019.
 
 import hashlib
 import io
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from reseed.base.probabilities import logits_in_batches
 
 HEAD_WIDTH: Final = 512
 HEAD_DROPOUT: Final = 0.15
+MOST_HEADS: Final = 64
 
 # Mean and standard deviation of the ImageNet channels (RGB, full scale 1), which all torchvision weights expect.
 CHANNEL_MEAN: Final = (0.485, 0.456, 0.406)
@@ -37,6 +39,21 @@ LAST_LAYER: Final = {
 }
 
 
+class Heads(nn.ModuleList):
+    """Heads that learn apart on the same features; the network gives the mean of their logits.
+
+    One head depends on the draw of its training patches; the mean of several does so much less (docs/models.md).
+    """
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return the mean logits (N, 3) of features (N, W)."""
+        return self.each(features.expand(len(self), *features.shape)).mean(dim=0)
+
+    def each(self, features: Tensor) -> Tensor:
+        """Return the logits (H, N, 3) of each head for features (H, N, W) of its own."""
+        return torch.stack([head(own) for head, own in zip(self, features, strict=True)])
+
+
 class Network(nn.Module):
     """Backbone and head; normalises inside, so every caller feeds plain images.
 
@@ -44,20 +61,17 @@ class Network(nn.Module):
         backbone: A key of `LAST_LAYER`.
         bn_momentum: Share of each batch in the running batch-norm statistics, or None for torchvision's own,
             which for MobileNetV3 (0.01) is too slow for a short training from scratch.
+        heads: Number of heads, see `Heads`.
     """
 
     mean: Tensor
     std: Tensor
 
-    def __init__(self, backbone: str, bn_momentum: float | None = None) -> None:
+    def __init__(self, backbone: str, bn_momentum: float | None = None, heads: int = 1) -> None:
         super().__init__()
         self.backbone = build_backbone(backbone)
-        self.head = nn.Sequential(
-            nn.Linear(feature_width(backbone), HEAD_WIDTH),
-            nn.ReLU(),
-            nn.Dropout(HEAD_DROPOUT),
-            nn.Linear(HEAD_WIDTH, len(CLASSES)),
-        )
+        width = feature_width(backbone)
+        self.head = _head(width) if heads == 1 else Heads(_head(width) for _ in range(heads))
         for module in self.modules():
             # What is overwritten in place must first be copied for the backward pass: one pass over memory too many.
             if isinstance(module, nn.Hardswish):
@@ -79,8 +93,25 @@ class Network(nn.Module):
         Returns:
             (N, 3) logits in the order of `reseed.base.classes.CLASSES`.
         """
-        logits: Tensor = self.head(self.backbone((images - self.mean) / self.std))
+        logits: Tensor = self.head(self.features(images))
         return logits
+
+    def features(self, images: Tensor) -> Tensor:
+        """Return what the head takes, (N, W), of images as in `forward`."""
+        features: Tensor = self.backbone((images - self.mean) / self.std)
+        return features
+
+
+def _head(width: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Linear(width, HEAD_WIDTH), nn.ReLU(), nn.Dropout(HEAD_DROPOUT), nn.Linear(HEAD_WIDTH, len(CLASSES))
+    )
+
+
+def count_heads(names: Iterable[str]) -> int:
+    """Return how many heads a state_dict of `Network` with these names has."""
+    found = sum(re.fullmatch(r"head\.\d+\.0\.weight", name) is not None for name in names)
+    return min(max(found, 1), MOST_HEADS)  # a file of somebody else may have names for any number
 
 
 def build_backbone(name: str) -> nn.Module:

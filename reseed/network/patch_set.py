@@ -5,6 +5,7 @@ light goes first), more or less light and turbidity (brightness, contrast), moti
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,6 +19,7 @@ from torch.nn import functional
 
 from reseed.base.classes import CLASS_INDEX, CLASSES
 from reseed.base.errors import ModelError, TableError
+from reseed.params.train import TrainParams
 from reseed.patches.store import open_patches
 
 UNLABELLED = -1
@@ -150,6 +152,11 @@ class Augmentation:
     blur: float
 
 
+def augmentation(params: TrainParams) -> Augmentation:
+    """Return the changes that section `train` asks for."""
+    return Augmentation(params.flip, params.red_shift, params.contrast, params.brightness, params.blur)
+
+
 def augment(images: Tensor, settings: Augmentation, generator: torch.Generator) -> Tensor:
     """Return changed copies of `images`.
 
@@ -252,3 +259,16 @@ def split_batches(order: Tensor, batch_size: int) -> list[Tensor]:
 def n_batches(total: int, batch_size: int) -> int:
     """Return how many batches `split_batches` makes of `total` patches."""
     return max(1, min(math.ceil(total / batch_size), total // 2))
+
+
+def feature_batches(
+    features: Tensor, gold: npt.NDArray[np.int64], params: TrainParams, epoch: int
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield the batches of one epoch, other patches in other versions for each head."""
+    drawn = [epoch_generator(params.seed + head, len(features) + epoch) for head in range(params.heads)]
+    order = torch.stack([draw_order(gold, params.sampler, generator) for generator in drawn])
+    version = torch.stack([torch.randint(len(features), (len(gold),), generator=generator) for generator in drawn])
+    labels = torch.from_numpy(gold)
+    for part in split_batches(torch.arange(len(gold)), params.batch_size):
+        chosen = order[:, part]
+        yield features[version[:, part], chosen], labels[chosen].to(features.device)

@@ -17,17 +17,18 @@ from tqdm import tqdm
 
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError
-from reseed.base.parallel import tell
+from reseed.base.parallel import progress, tell
 from reseed.base.probabilities import predicted_classes, softmax
 from reseed.network.checkpoint import read_training, training_key, write_training
 from reseed.network.epochs import COSINE, EpochScore, Learner, Loss, inverse_class_weights, make_loss
 from reseed.network.model import Converted, Network, State, network_logits, to_unit
 from reseed.network.patch_set import (
-    Augmentation,
     augment,
+    augmentation,
     class_counts,
     draw_order,
     epoch_generator,
+    feature_batches,
     n_batches,
     split_batches,
 )
@@ -163,7 +164,7 @@ def fit(
         if keep is not None:
             key = training_key(images, labels, (train_rows, val_rows), params, start_state, device.type)
             stored = keep / f"{key}.pt"
-        network = Network(params.backbone, params.bn_momentum)
+        network = Network(params.backbone, params.bn_momentum, params.heads)
         if start_state:
             network.backbone.load_state_dict(start_state)
         network.to(device)
@@ -225,11 +226,20 @@ def _run_epochs(
         learner.resume(found)
         done = "is finished" if learner.finished else f"goes on after epoch {len(learner.history)} of {params.epochs}"
         tell(f"train: {done}, stored in {stored}")
+    features = None
+    if params.heads > 1 and not learner.finished:
+        features = _features(learner.network, images, train_rows, params, computing, device)
+
+    def batches(epoch: int) -> Iterator[tuple[Tensor, Tensor]]:
+        if features is None:
+            return _batches(images, labels, train_rows, params, epoch, device)
+        return feature_batches(features, labels[train_rows], params, epoch)
+
     terminal = sys.stderr.isatty()
     with tqdm(total=params.epochs, initial=len(learner.history), desc="train", unit="epoch", disable=None) as bar:
         while not learner.finished:
             began, epoch = time.monotonic(), len(learner.history) + 1
-            train_loss, lr = learner.learn(_batches(images, labels, train_rows, params, epoch, device), computing)
+            train_loss, lr = learner.learn(batches(epoch), computing)
             scores = (math.nan, math.nan, math.nan)
             if len(val_rows):
                 scores = validate(learner.judged, images, labels, val_rows, loss, params, device)
@@ -282,8 +292,7 @@ def _batches(
     device: torch.device,
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield the augmented batches of one epoch; only the thread that prepares them touches their random stream."""
-    generator = epoch_generator(params.seed, epoch)
-    settings = Augmentation(params.flip, params.red_shift, params.contrast, params.brightness, params.blur)
+    generator, settings = epoch_generator(params.seed, epoch), augmentation(params)
     gold = labels[rows]
     order = draw_order(gold, params.sampler, generator)
 
@@ -293,6 +302,30 @@ def _batches(
         return augment(to_unit(batch), settings, generator), torch.from_numpy(gold[positions]).to(device)
 
     return _one_ahead(prepare, split_batches(order, params.batch_size))
+
+
+def _features(
+    network: Network,
+    images: npt.NDArray[np.uint8],
+    rows: npt.NDArray[np.int64],
+    params: TrainParams,
+    computing: torch.autocast,
+    device: torch.device,
+) -> Tensor:
+    """Return (epochs, N, W) features of the training patches, as many changed versions of each as there are epochs.
+
+    The frozen backbone runs over them once, however many heads learn from them.
+    """
+    network.eval()
+    versions = []
+    for version in progress(range(1, params.epochs + 1), total=params.epochs, what="features", unit="version"):
+        generator, found = epoch_generator(params.seed, version), []
+        for part in split_batches(torch.arange(len(rows)), params.batch_size):
+            batch = to_unit(torch.from_numpy(images[rows[part.numpy()]]).to(device))
+            with torch.no_grad(), computing:
+                found.append(network.features(augment(batch, augmentation(params), generator)).float())
+        versions.append(torch.cat(found))
+    return torch.stack(versions)
 
 
 def _one_ahead(make: Callable[[Tensor], T], items: list[Tensor]) -> Iterator[T]:

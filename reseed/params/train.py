@@ -59,6 +59,11 @@ class TrainParams(PretrainedParams):
     freeze: Literal["none", "norm", "backbone"] = Field(
         description="norm: batch-norm statistics stay those of the weights; backbone: only the head learns"
     )
+    heads: int = Field(
+        ge=1,
+        le=64,
+        description="heads whose logits are averaged, 1 to 64; above 1 only with freeze backbone",
+    )
     refit: bool = Field(description="true or false: train once more on train and val together; cosine only")
     numerics: Literal["portable", "native"] = Field(
         description="portable: the same bytes on any x86 processor; native: every instruction this processor has"
@@ -88,6 +93,15 @@ class TrainParams(PretrainedParams):
         if smoothing and info.data.get("loss") == "focal":
             raise ValueError("0 where train.loss is focal; or set train.loss to cross_entropy")
         return smoothing
+
+    @field_validator("heads")
+    @classmethod
+    def _heads_on_one_backbone(cls, heads: int, info: ValidationInfo) -> int:
+        if heads > 1 and (info.data.get("freeze"), info.data.get("schedule")) != ("backbone", "cosine"):
+            raise ValueError(
+                "1 unless train.freeze is backbone and train.schedule is cosine: heads learn on the same features"
+            )
+        return heads
 
     @field_validator("refit")
     @classmethod

@@ -45,6 +45,7 @@ TRAIN_VALUES: dict[str, Any] = {
     "blur": 0.1,
     "bn_momentum": 0.1,
     "freeze": "none",
+    "heads": 1,
     "refit": False,
     "numerics": "portable",
     "threads": 1,

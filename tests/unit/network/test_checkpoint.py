@@ -1,3 +1,4 @@
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,27 @@ def test_what_is_loaded_is_what_was_saved(saved: tuple[Path, Path], network: Net
     assert set(card.versions) == {"torch", "torchvision", "numpy"}
     for name, tensor in network.state_dict().items():
         assert torch.equal(loaded.state_dict()[name], tensor), name
+
+
+def test_a_network_of_several_heads_is_loaded_as_one(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    network = Network("mobilenet_v3_small", heads=3).eval()
+    pt, card = tmp_path / "model.pt", tmp_path / "model.json"
+    record = {"weights": "none", "sha256": None}
+    save_model(network, describe_model("mobilenet_v3_small", 3, 0, 1, "cpu", (32, 32), GEOMETRY, record), pt, card)
+    images = torch.rand(2, 3, 32, 32)
+    with torch.inference_mode():
+        assert torch.equal(load_model(pt, card, GEOMETRY)[0](images), network(images))
+
+
+def test_names_for_any_number_of_heads_take_no_memory(tmp_path: Path) -> None:
+    pt, card = tmp_path / "model.pt", tmp_path / "model.json"
+    data = state_bytes({f"head.{number}.0.weight": torch.zeros(1) for number in range(5000)})
+    described = describe_model("mobilenet_v3_small", 3, 0, 1, "cpu", (32, 32), GEOMETRY, {"weights": "none"})
+    pt.write_bytes(data)
+    card.write_text(described.model_copy(update={"sha256": hashlib.sha256(data).hexdigest()}).model_dump_json())
+    with pytest.raises(ModelError, match="is absent"):
+        load_model(pt, card, GEOMETRY)
 
 
 @pytest.mark.parametrize(

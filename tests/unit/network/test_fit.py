@@ -10,8 +10,8 @@ from torch import nn
 
 from reseed.base.errors import ModelError, ParamsError, ReseedError
 from reseed.base.probabilities import predicted_classes, softmax
-from reseed.network.epochs import EpochScore, lr_factor
-from reseed.network.model import Network, network_logits, state_bytes
+from reseed.network.epochs import EpochScore, lr_factor, make_loss
+from reseed.network.model import Network, count_heads, network_logits, state_bytes, to_unit
 from reseed.network.runtime import resolve_device
 from reseed.network.training import FitResult, curve_rows, fit, repeat_params, train_metrics
 from reseed.params.train import TrainParams
@@ -195,6 +195,35 @@ def test_a_frozen_backbone_stays_as_it_was_and_the_head_learns(reef: Reef, train
         reef.images, reef.labels, reef.train_rows, reef.val_rows, params.model_copy(update={"lr": 1e-12}), start
     )
     assert not torch.equal(result.network.head[0].weight, before.network.head[0].weight)
+
+
+def test_several_heads_learn_apart_and_their_logits_are_averaged(reef: Reef, train_params: Make) -> None:
+    torch.manual_seed(5)
+    start = Network("mobilenet_v3_small").backbone.state_dict()
+    params = train_params(schedule="cosine", freeze="backbone", heads=3, epochs=2, lr=0.003)
+    network = fit(reef.images, reef.labels, reef.train_rows, reef.val_rows, params, start).network
+    assert count_heads(network.state_dict()) == 3
+    images = to_unit(torch.from_numpy(reef.images[:40]))
+    with torch.inference_mode():
+        features = network.features(images)
+        each = torch.stack([head(features) for head in network.head])
+        assert torch.allclose(network(images), each.mean(dim=0), atol=1e-5)
+    assert len({tuple(row.argmax(dim=1).tolist()) for row in each}) > 1, "the heads answer alike: they learnt the same"
+    for name, tensor in network.backbone.state_dict().items():
+        assert torch.equal(tensor, start[name]), name
+
+
+def test_a_head_learns_beside_others_as_it_would_alone(reef: Reef, train_params: Make) -> None:
+    """The gradient of one head is that of its own loss, whatever the others do."""
+    torch.manual_seed(3)
+    network = Network("mobilenet_v3_small", heads=2).eval()
+    features, labels = torch.randn(2, 8, 1024), torch.randint(3, (2, 8))
+    loss = make_loss("cross_entropy", 0.0, 0.1, torch.ones(3))
+    (2 * loss(network.head.each(features).flatten(0, 1), labels.flatten())).backward()
+    together = network.head[1][0].weight.grad.clone()
+    network.zero_grad()
+    loss(network.head[1](features[1]), labels[1]).backward()
+    assert torch.allclose(together, network.head[1][0].weight.grad, atol=1e-7)
 
 
 def test_frozen_statistics_stay_and_weights_learn(reef: Reef, train_params: Make) -> None:

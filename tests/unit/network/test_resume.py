@@ -25,6 +25,7 @@ RECIPES = {
     "plateau": {"lr_patience": 0, "epochs": 4},
     "cosine": {"schedule": "cosine", "warmup": 0.2, "optimiser": "adamw", "head_lr": 10.0, "epochs": 4},
     "head": {"schedule": "cosine", "freeze": "backbone", "epochs": 3},
+    "heads": {"schedule": "cosine", "freeze": "backbone", "heads": 3, "epochs": 3},
     "average": {"schedule": "cosine", "ema": 0.9, "freeze": "norm", "epochs": 3},
 }
 

@@ -37,6 +37,7 @@ GOOD = """train:
   blur: 0.1
   bn_momentum: 0.1
   freeze: none
+  heads: 1
   refit: false
   numerics: portable
   threads: 2
@@ -116,6 +117,8 @@ def test_no_key_has_a_default_and_every_key_says_what_it_is() -> None:
         ("warmup: 0", "1"),
         ("ema: 0", "1"),
         ("freeze: none", "all"),
+        ("heads: 1", "0"),
+        ("heads: 1", "8"),
         ("refit: false", "maybe"),
         ("numerics: portable\n  threads: 2", "fast\n  threads: 2"),
     ],
