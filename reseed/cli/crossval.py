@@ -31,14 +31,15 @@ from reseed.params.aggregate import AggregateParams
 from reseed.params.load import load_section
 from reseed.params.predict import PredictParams
 from reseed.params.split import SplitParams
-from reseed.params.train import TrainParams, load_train_params
+from reseed.params.train import RepeatedTrainParams, TrainParams, load_train_params
 from reseed.patches.splits import hold_out_each, label_weights
-from reseed.reports.scores import crossval_page
+from reseed.reports.scores import crossval_page, trainings_text
 from reseed.score.registry import NOT_AVAILABLE, PATCH, score_csv
 
 _CATALOG, _PATCHES = Path("data/catalog"), Path("data/patches")
 _WEIGHTS: Final = Path("data/pretrained/weights.pt")
 _GROUPS: Final = ("site", "sequence")
+_MOST_REPEATS: Final = 100  # as train.repeats
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,15 +49,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--params", type=Path, default=Path("params.yaml"), metavar="FILE", help="parameter file; default: params.yaml"
     )
+    parser.add_argument(
+        "--repeats", type=_repeats, metavar="N", help="networks trained for each group; default: train.repeats"
+    )
     add_bootstrap(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train and predict once for each group, then write table, figure and predictions and print the scores."""
+    """Train and predict for each group, then write table, figure and predictions and print the scores."""
     split = load_section(args.params, "split", SplitParams)
     params = FoldParams(
         load_train_params(args.params, TrainParams),
+        args.repeats or load_train_params(args.params, RepeatedTrainParams).repeats,
         load_section(args.params, "predict", PredictParams),
         load_section(args.params, "aggregate", AggregateParams),
     )
@@ -65,7 +70,9 @@ def run(args: argparse.Namespace) -> int:
         raise ReseedError(f"--out {out}: is a file; name a folder")
     packed, frames, annotations = _read()
     folds = hold_out_each(frames, label_weights(annotations, packed.frame_labels), args.group, split)
-    sys.stderr.write(f"crossval: {len(folds)} trainings, one for each {args.group} held out\n")
+    sys.stderr.write(
+        f"crossval: {len(folds) * params.repeats} trainings, {params.repeats} for each {args.group} held out\n"
+    )
     results = cross_validate(packed, folds, params, load_start(_WEIGHTS, params.train.backbone), _tell)
     synthetic = bool((frames["synthetic"] == 1).any())
     report = crossval_report(args.group, results, args.resamples, args.seed, synthetic=synthetic)
@@ -73,6 +80,13 @@ def run(args: argparse.Namespace) -> int:
     _write(out, report, table, results)
     show(report, crossval_page, as_json=args.json)
     return 0
+
+
+def _repeats(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= _MOST_REPEATS:
+        raise argparse.ArgumentTypeError(f"{number} is not in 1 to {_MOST_REPEATS}")
+    return number
 
 
 def _read() -> tuple[Packed, pd.DataFrame, pd.DataFrame]:
@@ -92,7 +106,12 @@ def _read() -> tuple[Packed, pd.DataFrame, pd.DataFrame]:
 
 def _tell(result: FoldResult) -> None:
     row = fold_row(result)
-    scored = f"macro F1 {row['patch_macro_f1']:.2f} %" if row["n_patches"] else "no labelled patch, so no score"
+    scored = "no labelled patch, so no score"
+    if row["n_patches"]:
+        spread = (
+            "" if len(result.patches) < 2 else f" ± {row['patch_macro_f1_sd']:.2f} ({len(result.patches)} trainings)"
+        )
+        scored = f"macro F1 {row['patch_macro_f1_mean']:.2f} %{spread}"
     sys.stderr.write(f"crossval: {result.group} held out: {scored}\n")
 
 
@@ -104,7 +123,12 @@ def _write(folder: Path, report: Mapping[str, Any], table: pd.DataFrame, results
     interval = report[PATCH]["intervals"]["macro_f1"]
     band = None if interval["low"] == NOT_AVAILABLE else (interval["low"], interval["high"])
     figure = crossval_figure(
-        numbers, report[PATCH]["macro_f1"], band, report["group"], synthetic=bool(report["synthetic"])
+        numbers,
+        report[PATCH]["macro_f1"],
+        band,
+        report["group"],
+        trainings=trainings_text(report, PATCH) if report["trainings"]["n"] > 1 else "",
+        synthetic=bool(report["synthetic"]),
     )
     write_bytes(folder / "crossval.png", png_bytes(figure))
     sys.stderr.write(f"crossval: table, predictions and picture in {folder}\n")

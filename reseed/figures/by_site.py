@@ -162,7 +162,13 @@ _BAND: Final = "#e7e2d3"
 
 @styled
 def crossval_figure(
-    table: pd.DataFrame, overall: float, interval: tuple[float, float] | None, group_by: str, *, synthetic: bool
+    table: pd.DataFrame,
+    overall: float,
+    interval: tuple[float, float] | None,
+    group_by: str,
+    *,
+    trainings: str = "",
+    synthetic: bool,
 ) -> Figure:
     """Draw a bar of patch macro F1 for each held-out group, worst at the top, with the F1 of each class as dots.
 
@@ -171,6 +177,7 @@ def crossval_figure(
         overall: Patch macro F1 over all held-out patches, percent.
         interval: Its 95 % interval, percent; None if there is none.
         group_by: What was held out: `site` or `sequence`.
+        trainings: Mean and standard deviation over trainings of the overall score; empty with a single training.
         synthetic: Whether the data is synthetic.
     """
     scored = table[table["n_patches"] > 0]
@@ -180,7 +187,7 @@ def crossval_figure(
         _WIDTH_IN,
         plot_in + 1.0,
         _held_out_title(rows, group_by),
-        _held_out_subtitle(overall, interval, group_by),
+        _held_out_subtitle(overall, interval, group_by, trainings),
         synthetic=synthetic,
     )
     names = [str(group) for group in rows["group"]]
@@ -211,7 +218,7 @@ def _held_out_title(rows: pd.DataFrame, group_by: str) -> str:
     )
 
 
-def _held_out_subtitle(overall: float, interval: tuple[float, float] | None, group_by: str) -> str:
+def _held_out_subtitle(overall: float, interval: tuple[float, float] | None, group_by: str, trainings: str) -> str:
     band = (
         f" (95 % interval {interval[0]:.1f} to {interval[1]:.1f}, shaded)"
         if interval is not None
@@ -219,7 +226,7 @@ def _held_out_subtitle(overall: float, interval: tuple[float, float] | None, gro
     )
     return (
         f"Each {group_by} predicted by a network trained on the others. Dashed: {score(overall)} over all{band}. "
-        f"A class a {group_by} does not have counts 0."
+        f"A class a {group_by} does not have counts 0.{f' Over trainings: {trainings}.' if trainings else ''}"
     )
 
 

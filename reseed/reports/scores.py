@@ -196,6 +196,7 @@ def crossval_page(report: Mapping[str, Any]) -> str:
                 for entry in ENTRIES
             ],
             "over": report["spread"][f"{PATCH}_{HEADLINE}"],
+            "spreads": {f"{task} macro F1": trainings_text(report, task) for task in TASKS if report[task]["n"]},
             "reason": report[PATCH]["intervals"][HEADLINE].get("reason", ""),
         },
     )

@@ -70,7 +70,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def write_params(**changes: Any) -> None:
     values = YAML(typ="safe", pure=True).load(Path(__file__).parents[3] / "params/tiny.yaml")
-    values["train"] = TRAIN_VALUES | {"epochs": 1}
+    values["train"] = TRAIN_VALUES | {"epochs": 1, "repeats": 1}
     for section, keys in changes.items():
         values[section] |= keys
     with Path("params.yaml").open("w") as file:
@@ -158,6 +158,48 @@ def test_the_text_leads_with_the_worst_site(stubbed: list[object], capsys: pytes
     assert "lowest 16.67 % (s1)" in said.out
     assert "crossval: 6 trainings" in said.err
     assert Path("elsewhere/crossval.png").is_file()
+
+
+def test_the_spread_over_trainings_by_hand(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seeds: list[int] = []
+    per_site = FRAMES_EACH * PATCHES_EACH
+
+    def train(*arguments: Any, keep: Path) -> Trained:
+        del keep
+        seeds.append(arguments[4].seed)
+        best = EpochScore(1, 0.1, 0.5, 0.5, 0.5, 0.5)
+        network = Network("mobilenet_v3_small")
+        return Trained(FitResult(network, torch.device("cpu"), (best,), best, np.ones(3), np.ones(3)), None)
+
+    def predict(*_: object) -> Answers:
+        # The second training of each fold answers No-Deploy on site s1; the first is right everywhere.
+        wrong = (np.arange(N) // per_site == 1) & (len(seeds) % 2 == 0)
+        return Answers(softmax(50 * np.eye(3)[np.where(wrong, 0, GOLD)]), uncalibrated(), None)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(crossval, "train_network", train)
+    monkeypatch.setattr(crossval, "predict_all", predict)
+    write_params(train={"repeats": 2})
+    assert main(["crossval", "--json", "--resamples", "500"]) == 0
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert f"crossval: {2 * SITES} trainings, 2 for each site held out" in said.err
+    assert len(set(seeds)) == 2
+    assert seeds == 6 * seeds[:2]  # every fold with the same two seeds
+    s1 = found["folds"][1]
+    # F1 over s1 is 100 and, as in the test above, 100 / 6: mean 58.3333, sd 83.3333 / sqrt(2)
+    assert (s1["patch_macro_f1"], s1["patch_macro_f1_mean"], s1["patch_macro_f1_sd"]) == (100.0, 58.3333, 58.9256)
+    assert found["folds"][0]["patch_macro_f1_sd"] == 0.0
+    over = found["trainings"]
+    # Accuracy over all 71 patches: 1, and 63 / 71.
+    assert (over["n"], over["patch"]["accuracy"]["values"]) == (2, [100.0, round(6300 / 71, 4)])
+    assert over["patch"]["accuracy"]["mean"] == round(100 * (1 + 63 / 71) / 2, 4)
+    assert main(["crossval"]) == 0
+    assert "(2 trainings)" in capsys.readouterr().out
+    assert main(["crossval", "--json", "--repeats", "1"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert (alone["trainings"]["n"], alone["folds"][1]["patch_macro_f1_sd"]) == (1, "n/a")
 
 
 def test_without_frame_labels_and_with_a_number_for_alpha(
