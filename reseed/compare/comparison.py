@@ -10,7 +10,7 @@ import pandas as pd
 
 from reseed.base.errors import ReseedError
 from reseed.history.repository import Repository, Revision
-from reseed.history.run import Run
+from reseed.history.run import DETAILS, Run
 from reseed.score.bootstrap import Difference
 from reseed.score.paired import (
     TESTED,
@@ -186,11 +186,24 @@ def compare(
         "units": "scores in percent, differences (b minus a) in percent points",
         "scores": [row for task in TASKS for row in _score_rows(task, all_a, all_b, tested[task], same=same[task])],
         "mcnemar": _mcnemar(a, b, same=same[FRAME]),
+        "verdicts": {"a": beside_scores(first[0]), "b": beside_scores(second[0])},
         "flips": [asdict(flip) for flip in flips(a, b)] if same[FRAME] else [],
         "params": changed_params([run.params for run in first], [run.params for run in second]),
         "data": changed_data(first[0], second[0]),
         "code": changed_code(repository, first[0].revision, second[0].revision),
     }
+
+
+def beside_scores(run: Run | None) -> dict[str, Any]:
+    """Return what a run holds beside its scores: whether baselines are beaten, and what other annotators reach."""
+    details = {} if run is None or not run.has(DETAILS) else run.details
+    baselines, ceiling = details.get("baselines") or {}, details.get("human_ceiling")
+    people = [
+        {"task": task, "annotator": entry["annotator"], "n": entry["n"], "macro_f1": entry["human"]["macro_f1"]}
+        for task in TASKS
+        for entry in (ceiling.get(task, []) if isinstance(ceiling, dict) else [])
+    ]
+    return {"baselines": list((baselines.get("verdict") or {}).values()), "people": people}
 
 
 def _notes(first: Sequence[Run], second: Sequence[Run]) -> list[str]:

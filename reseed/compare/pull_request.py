@@ -16,7 +16,7 @@ from reseed.artifacts.patches import TEST
 from reseed.audit.trusted import FAIL, Check
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError
-from reseed.compare.comparison import DIFFERENCES, changed_code, changed_params, compare
+from reseed.compare.comparison import DIFFERENCES, beside_scores, changed_code, changed_params, compare
 from reseed.figures.contact_sheet import MAX_COLUMNS, contact_sheet
 from reseed.figures.style import counted
 from reseed.history.repository import Repository, Revision
@@ -90,7 +90,7 @@ def pull_request(
         "same_frames": same if found is None else found["same_frames"],
         "notes": [] if found is None else found["notes"],
         "scores": _scores(old, new, found, same=bool(same)),
-        "verdicts": {side: _evidence(record) for side, record in (("base", old), ("head", new))},
+        "verdicts": {side: beside_scores(record) for side, record in (("base", old), ("head", new))},
         "macro_f1": {
             side: None
             if record is None
@@ -111,19 +111,6 @@ def pull_request(
         "checks": [{"check": name, **asdict(check)} for name, check in checks.items()],
         "base_checks": [{"check": name, **asdict(check)} for name, check in (base_checks or {}).items()],
     }
-
-
-def _evidence(record: Run | None) -> dict[str, Any]:
-    """Return what the record holds beside the score: whether baselines are beaten, and what other annotators reach."""
-    if record is None:
-        return {"baselines": [], "people": []}
-    baselines, ceiling = record.details.get("baselines") or {}, record.details.get("human_ceiling")
-    people = [
-        {"task": task, "annotator": entry["annotator"], "n": entry["n"], "macro_f1": entry["human"]["macro_f1"]}
-        for task in TASKS
-        for entry in (ceiling.get(task, []) if isinstance(ceiling, dict) else [])
-    ]
-    return {"baselines": list((baselines.get("verdict") or {}).values()), "people": people}
 
 
 def _compared(

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 LOCK: Final = "dvc.lock"
 RAW: Final = "data/raw"
 METRICS: Final = "metrics/metrics.json"
+DETAILS: Final = "metrics/details.json"
 # Of each class, in details.json.
 CLASS_SCORES: Final = ("precision", "recall", "f1", "support")
 # What decides which test items there are and what is right for each: equal digests, equal test sets.
@@ -237,7 +238,7 @@ class Run:
     @cached_property
     def details(self) -> dict[str, Any]:
         """`metrics/details.json`."""
-        return self.mapping("metrics/details.json")
+        return self.mapping(DETAILS)
 
     @cached_property
     def sites(self) -> pd.DataFrame:

@@ -105,6 +105,29 @@ def test_the_text_says_what_is_better(history: History, capsys: pytest.CaptureFi
     assert "### Parameters" in markdown
 
 
+def test_each_side_says_whether_it_beats_the_baselines(history: History, capsys: pytest.CaptureFixture[str]) -> None:
+    details = {
+        "baselines": {
+            "verdict": {"patch": "Patch macro F1 60.0 % does NOT beat the best baseline (mean colour, 61.0 %)."}
+        },
+        "human_ceiling": {"patch": [{"annotator": "B", "n": 288, "human": {"macro_f1": 85.25}}]},
+    }
+    history.commit(reef())
+    history.commit(reef(), **{"metrics__details.json": json.dumps(details)})
+    nothing = {"baselines": [], "people": []}
+    beside = {
+        "baselines": [details["baselines"]["verdict"]["patch"]],
+        "people": [{"task": "patch", "annotator": "B", "n": 288, "macro_f1": 85.25}],
+    }
+    assert report(capsys, "HEAD~1", "HEAD")["verdicts"] == {"a": nothing, "b": beside}
+    lines = text(capsys, "HEAD~1", "HEAD").splitlines()
+    assert not any("Beside the scores of A" in line for line in lines)
+    at = next(number for number, line in enumerate(lines) if "Beside the scores of B" in line)
+    shown = " ".join(lines[at : at + 6])
+    assert "does NOT beat the best baseline (mean colour, 61.0 %)." in shown
+    assert "scored like the network on 288 of the patches: macro F1 85.2" in shown
+
+
 def test_a_changed_test_set_is_not_tested(history: History, capsys: pytest.CaptureFixture[str]) -> None:
     run = reef()
     history.commit(run)
