@@ -54,6 +54,11 @@ class Clone:
     def dvc(self, *arguments: str, fails: bool = False, env: dict[str, str] | None = None) -> str:
         return self.run("dvc", *arguments, fails=fails, env=env)
 
+    def stages(self, *, fails: bool = False) -> str:
+        """Run every stage in one process, where DVC adds nothing to what is tested: a third of the time."""
+        lines = "; ".join(f"import stages.{stage}; stages.{stage}.main([])" for stage in STAGES)
+        return self.run("python", "-c", lines, fails=fails)
+
     def git(self, *arguments: str) -> str:
         return self.run("git", *arguments)
 

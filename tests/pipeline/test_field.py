@@ -29,6 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     folder = root / "runs/field-check"
     workspace.run("sh", ".ci/profile", "params/field-check.yaml", str(folder))
     field = Clone(folder)
+    field.set_params(train__repeats=1)
     field.dvc("repro", env={name: os.environ[name] for name in NEEDED} | {"DVC_ROOT": str(root)})
     assert workspace.read("params.yaml") == before
     assert workspace.git("status", "--porcelain") == ""

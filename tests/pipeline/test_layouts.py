@@ -64,7 +64,7 @@ def test_the_papers_two_folders_from_pull_to_scores(finished: Clone, clone: Clon
     clone.set_params(
         catalog__annotator="auto", aggregate__alpha=0.3, train__epochs=2, train__repeats=1, split__group_by="site"
     )
-    out = clone.dvc("repro")
+    out = clone.stages()
     assert "read as patch-folders" in out
     assert "read as frame-folders" in out
 
@@ -107,7 +107,7 @@ def test_points_without_frame_labels_are_scored_as_patches_only(finished: Clone,
     clone.set_params(
         catalog__annotator="A", aggregate__alpha=0.3, train__epochs=2, train__repeats=1, split__group_by="frame"
     )
-    assert "gold annotator anna" in clone.dvc("repro")
+    assert "gold annotator anna" in clone.stages()
     metrics = clone.json("metrics/metrics.json")
     assert metrics["patch"]["n"] > 20
     assert {metrics["frame"][key] for key in metrics["frame"] if key not in ("alpha", "n")} == {"n/a"}
@@ -129,9 +129,9 @@ def test_weak_labels_are_named_wherever_a_score_stands(finished: Clone, clone: C
     clone.set_params(
         catalog__annotator="auto", aggregate__alpha=0.3, train__epochs=2, train__repeats=1, split__group_by="frame"
     )
-    assert "catalog.weak_labels: true" in clone.dvc("repro", fails=True)
+    assert "catalog.weak_labels: true" in clone.stages(fails=True)
     clone.set_params(catalog__weak_labels=True)
-    clone.dvc("repro")
+    clone.stages()
     assert clone.json("metrics/details.json")["patch"]["test"]["labels"] == "weak"
     kinds = pd.read_csv(clone.root / "data/patches/labels.csv")["kind"]
     assert set(kinds) == {"weak"}
