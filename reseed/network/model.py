@@ -194,6 +194,7 @@ def _torchvision_network(name: str) -> nn.Module:
 State = dict[str, Tensor]
 
 _SHOWN_NAMES: Final = 3
+_MOST_BYTES: Final = 4 << 30
 
 
 @dataclass(frozen=True)
@@ -234,6 +235,11 @@ def read_state(path: Path, remedy: str = "run `dvc repro` or `dvc pull` to get i
     """
     if not path.is_file():
         raise ModelError(f"{path}: no such weights file; {remedy}")
+    if (length := path.stat().st_size) > _MOST_BYTES:
+        raise ModelError(
+            f"{path}: {length:,} bytes; no state_dict of these networks has more than {_MOST_BYTES:,}: save weights "
+            "alone, without optimiser and history"
+        )
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a truncated or hostile pickle can raise anything
@@ -263,4 +269,5 @@ def some_names(names: Iterable[str]) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), "no detail")
+    """Return the first sentence: further ones of torch recommend to load the file with whatever code it holds."""
+    return next(iter(str(error).strip().splitlines()), "no detail").split(". ")[0]

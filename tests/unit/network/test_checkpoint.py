@@ -1,5 +1,6 @@
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import torch
 
 from reseed.base.errors import ModelError
 from reseed.network.checkpoint import describe_model, load_model, save_model
-from reseed.network.model import Network, state_bytes
+from reseed.network.model import Network, read_state, state_bytes
 from tests.unit.network.conftest import GEOMETRY
 
 
@@ -122,3 +123,15 @@ def test_a_missing_file_is_named(saved: tuple[Path, Path], absent: int) -> None:
     saved[absent].unlink()
     with pytest.raises(ModelError, match=rf"{saved[absent].name}: no such .*file; run `dvc repro"):
         load_model(*saved, GEOMETRY)
+
+
+def test_a_file_of_any_size_is_refused_at_once_and_nothing_unsafe_is_recommended(tmp_path: Path) -> None:
+    huge = tmp_path / "huge.pt"
+    huge.touch()
+    os.truncate(huge, 200 << 30)  # sparse: it takes no room
+    with pytest.raises(ModelError, match=r"214,748,364,800 bytes; no state_dict of these networks has more than"):
+        read_state(huge)
+    os.truncate(huge, 1 << 20)
+    with pytest.raises(ModelError, match="not readable as plain weights") as caught:
+        read_state(huge)
+    assert "False" not in str(caught.value)
