@@ -4,6 +4,8 @@ import importlib.util
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +17,9 @@ from reseed.artifacts.predictions import PATCH_PREDICTIONS, REPEAT_PREDICTIONS
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError, TableError
 from reseed.base.probabilities import softmax
+from reseed.engines import predictions
 from reseed.engines.torch_engine import load_folder
+from reseed.network import training
 from reseed.network.model import network_logits, read_state
 from stages import predict, pretrained, repeats, train
 
@@ -186,6 +190,43 @@ def test_after_a_refit_split_val_is_predicted_by_a_network_that_never_saw_it(wor
     val = plain["split"] == "val"
     assert refit[val].equals(plain[val])
     assert not refit[~val].equals(plain[~val])
+
+
+def test_no_validation_patch_is_answered_by_a_network_that_learnt_from_its_frame(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fits: list[tuple[object, set[int]]] = []
+    answered_by: dict[int, object] = {}
+    real_fit, real_run = training.fit, predictions.run_network
+
+    def fit(images: Any, labels: Any, train_rows: Any, *others: Any, **named: Any) -> Any:
+        result = real_fit(images, labels, train_rows, *others, **named)
+        fits.append((result.network, set(train_rows.tolist())))
+        return result
+
+    def run_network(network: Any, *others: Any) -> Any:
+        engine = real_run(network, *others)
+
+        def logits(images: Any, batch_size: int, rows: Any = None) -> Any:
+            # What is written last is the answer.
+            answered_by.update(dict.fromkeys(range(80) if rows is None else rows.tolist(), network))
+            return engine.logits(images, batch_size, rows)
+
+        return SimpleNamespace(logits=logits)
+
+    monkeypatch.setattr(training, "fit", fit)
+    monkeypatch.setattr(predictions, "run_network", run_network)
+    set_params(workspace, schedule="cosine", epochs=1, refit=True)
+    pretrained.main([])
+    repeats.main([])
+    # The fixture has 10 patches a frame; frames 1 and 6 are val.
+    val = (*range(10, 20), *range(60, 70))
+    assert len(fits) == 2
+    frames = [(network, {row // 10 for row in rows}) for network, rows in fits]
+    assert any({1, 6} <= learnt for _, learnt in frames), "the final network learns from val"
+    for row in val:
+        learnt = next(learnt for network, learnt in frames if network is answered_by[row])
+        assert row // 10 not in learnt
 
 
 def test_flips_are_the_mean_over_mirror_images_and_are_recorded(workspace: Path) -> None:
