@@ -25,6 +25,7 @@ ifeq ($(PARAMS),params.yaml)
 repro: $(VENV)/.installed
 	python -m reseed check
 	python .ci/unlock
+	if python -m stages.pull --changed; then dvc repro --force --single-item pull; fi
 	dvc repro
 	python -m reseed scores
 else
@@ -32,6 +33,7 @@ repro: $(VENV)/.installed
 	python -m reseed check --params "$(PARAMS)"
 	sh .ci/profile "$(PARAMS)" "$(RUN)"
 	python .ci/unlock "$(RUN)"
+	cd "$(RUN)" && if python -m stages.pull --changed; then dvc repro --force --single-item pull; fi
 	cd "$(RUN)" && DVC_ROOT="$(CURDIR)" dvc repro
 	cd "$(RUN)" && python -m reseed scores
 endif

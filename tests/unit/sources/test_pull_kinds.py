@@ -326,6 +326,28 @@ def test_check_of_an_archive(archive: Path, capsys: pytest.CaptureFixture[str]) 
     assert "CHANGED since it was pulled" in capsys.readouterr().out
 
 
+def test_changed_names_the_source_that_changed_and_brings_nothing(
+    survey: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def exit_code() -> object:
+        with pytest.raises(SystemExit) as ended:
+            pull.main(["--changed"])
+        return ended.value.code
+
+    params(entry("folder", str(survey)))
+    assert exit_code() == 1, "nothing was pulled yet"
+    pull.main([])
+    assert exit_code() == 1
+    before = digest_folder(Path("data/raw/reef"))
+    capsys.readouterr()
+    (survey / "more.txt").write_text("x")
+    assert exit_code() == 0
+    assert "pull: reef has changed since it was pulled" in capsys.readouterr().err
+    assert digest_folder(Path("data/raw/reef")) == before
+    pull.main([])
+    assert exit_code() == 1
+
+
 def test_a_killed_pull_goes_on_where_it_was(survey: Path, archive: Path) -> None:
     content = archive.read_bytes()
     behaviour = Behaviour(content, break_after=[2000], refusals=[])
