@@ -10,6 +10,7 @@ from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.base.classes import CLASSES, DEPLOY
 from reseed.history.run import Run
 from reseed.reports.page import interval_text, render
+from reseed.reports.scores import trainings_text
 from reseed.score.decisions import AUTO
 from reseed.score.registry import ENTRIES, FRAME, HEADLINE, NOT_AVAILABLE, TASKS
 
@@ -68,6 +69,11 @@ def card_page(card: Card) -> str:
         training_rows=_counts(statement, [TRAIN, VAL]),
         left_out=_left_out(statement.get("quarantined") or {}),
         scores=[_score(record, entry.task, entry.key, entry.full_label) for entry in ENTRIES],
+        trainings=[
+            f"{task.capitalize()} macro F1 over trainings: {text}"
+            for task in TASKS
+            if (text := trainings_text(record.details, task))
+        ],
         verdicts=list(((record.details.get("baselines") or {}).get("verdict") or {}).values()),
         sites=[row | {"name": row["site"]} for row in record.sites.to_dict("records")],
         people=[

@@ -76,7 +76,8 @@ def test_it_says_what_a_patch_was_and_how_people_score(history: History, capsys:
     assert capsys.readouterr().err == "MODEL_CARD.md: the card of the workspace\n"
     record = Run(Repository(Path()), HERE).with_result()
     people = {task: [{"annotator": "B", "n": n, "human": {"macro_f1": score}}] for task, n, score in _SECOND}
-    record.details = record.details | {"human_ceiling": people}
+    spread = {"patch": {"macro_f1": {"mean": 85.01, "sd": 0.42}}, "frame": "n/a", "n": 3}
+    record.details = record.details | {"human_ceiling": people, "trainings": spread}
     cut = {"patch_size_px": 800, "input_size_px": 256, "resize": "bicubic", "decode": "RGB"}
     text = card_page(
         Card(
@@ -97,6 +98,8 @@ def test_it_says_what_a_patch_was_and_how_people_score(history: History, capsys:
     assert f"| patch | {row} |" in [" ".join(line.split()) for line in text.splitlines()]
     assert "- Annotator `B`, scored like the network on 428 of these patches: macro F1 97.6 %." in text
     assert "- Annotator `B`, scored like the network on 16 of these frames: macro F1 91.2 %." in text
+    assert "- Patch macro F1 over trainings: 85.0 ± 0.4 (3 trainings)." in text
+    assert "Frame macro F1 over trainings" not in text
     assert "- Alpha is old." in text
 
 
