@@ -16,6 +16,7 @@ from reseed.engines.engine import ONNX_SUFFIX
 from reseed.engines.export import drawn_patches, export_network, require_parity
 from reseed.engines.facts import FLIPS, ModelFacts
 from reseed.engines.torch_engine import load_folder
+from reseed.infer.calibration import read_calibration, require_model
 from reseed.network.checkpoint import CARD_FILE, MODEL_FILE
 from reseed.patches.store import open_patches
 from reseed.score.alpha import parse_alpha
@@ -33,8 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="model folder with model.pt and model.json; default: models",
     )
-    parser.add_argument(
+    threshold = parser.add_mutually_exclusive_group()
+    threshold.add_argument(
         "--alpha", metavar="A", help="threshold of the decision; default: the one in metrics/metrics.json beside FOLDER"
+    )
+    threshold.add_argument(
+        "--calibration",
+        type=Path,
+        metavar="FILE",
+        help="calibration.json of calibrate: its alpha, and the promise that goes with it",
     )
     parser.add_argument(
         "--flips",
@@ -54,7 +62,12 @@ def run(args: argparse.Namespace) -> int:
     if args.model.is_file():  # said here, because here no .onnx file will do
         raise ReseedError(f"--model {args.model}: is a file; give the folder that holds {MODEL_FILE} and {CARD_FILE}")
     network, facts = load_folder(args.model)
-    facts = _with_alpha(facts, args.alpha, args.model)
+    if args.calibration is None:
+        facts = _with_alpha(facts, args.alpha, args.model)
+    else:
+        found = read_calibration(args.calibration)
+        require_model(found, str(args.calibration), facts, facts.patch_size_px)
+        facts = replace(facts, alpha=found.alpha, calibration=found.model_dump_json())
     facts = facts if args.flips is None else replace(facts, flips=args.flips)
     data = export_network(network, facts)
     survey = _survey_patches(args.model, facts.input_size_px)

@@ -4,6 +4,7 @@ import argparse
 import math
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +12,7 @@ from reseed.base.classes import DEPLOY
 from reseed.base.errors import ModelError, ReseedError, SourceError
 from reseed.base.parallel import usable_cores
 from reseed.engines.engine import AUTO, ENGINES, Engine, open_engine
+from reseed.infer.calibration import Calibration, carried, read_calibration, require_model, require_survey
 from reseed.infer.deciding import GoldLabels, Outcome, Rule, frames_text, read_gold, write_outcome
 from reseed.infer.frame_list import FrameList, common_root, find_frames
 from reseed.infer.frames import ListSource, Source, WatchedFolders
@@ -46,8 +48,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="new folder, or the folder of an earlier run of the same model, which then continues",
     )
-    parser.add_argument(
+    threshold = parser.add_mutually_exclusive_group()
+    threshold.add_argument(
         "--alpha", metavar="A", help="threshold of the decision, 0 to 1; default: the one stored with the model"
+    )
+    threshold.add_argument(
+        "--calibration",
+        type=Path,
+        metavar="FILE",
+        help="calibration.json of calibrate: the threshold that keeps a promise on these frames (docs/calibrate.md)",
     )
     parser.add_argument(
         "--patch-size",
@@ -84,7 +93,9 @@ def run(args: argparse.Namespace) -> int:
     listed = None if args.watch else find_frames(args.frames, args.out)
     workers = _workers(args.threads)
     engine = open_engine(args.model, args.engine, threads=1, device=args.device)
-    rule = _rule(engine, args)
+    calibration = _calibration(engine, args, listed)
+    rule = rule_of(engine, args.model, args.alpha if calibration is None else calibration.alpha, args.patch_size)
+    promise = "" if calibration is None else _promise(calibration, growing=args.watch)
     logs = Logs(root, growing=args.watch)
     if listed is not None:
         logs.check(listed.frames)
@@ -115,11 +126,13 @@ def run(args: argparse.Namespace) -> int:
             alpha=rule.alpha_text,
             model=_model_line(args, rule),
             trained_on_rendered=rendered,
+            promise=promise,
         )
     ignored = 0 if listed is None else listed.ignored
     unfinished, closed = (source.unfinished, source.closed) if isinstance(source, WatchedFolders) else (0, ())
     closed = closed if listed is None else listed.closed
     lines = _report(args, rule, progress, outcome, logs, ignored, len(done), unfinished)
+    lines += [promise] * bool(promise)
     lines += [f"folder left out: {folder}" for folder in closed]
     sys.stdout.write("\n".join(lines) + "\n")
     if progress.stopped and not args.watch:
@@ -157,25 +170,57 @@ def _workers(threads: int | None) -> int:
     return threads or cores
 
 
-def _rule(engine: Engine, args: argparse.Namespace) -> Rule:
+def _calibration(engine: Engine, args: argparse.Namespace, listed: FrameList | None) -> Calibration | None:
+    """Return the calibration that alpha is taken from, if it is of this model, these patches and these frames."""
+    if args.calibration is not None:
+        found, where = read_calibration(args.calibration), str(args.calibration)
+        require_model(found, where, engine.facts, args.patch_size or engine.facts.patch_size_px)
+    elif args.alpha is None and (inside := carried(engine.facts, str(args.model))) is not None:
+        found, where = inside, f"calibration in {args.model}"
+        same = replace(engine.facts, sha256=found.model_sha256)  # it lies in the file itself
+        require_model(found, where, same, args.patch_size or engine.facts.patch_size_px)
+    else:
+        return None
+    require_survey(found, where, listed)
+    return found
+
+
+def _promise(calibration: Calibration, *, growing: bool) -> str:
+    later = " Frames that were not there when the sample was drawn are not covered." if growing else ""
+    return calibration.in_words() + later
+
+
+def rule_of(engine: Engine, model: Path, alpha: str | None, patch_size: int | None) -> Rule:
+    """Return how frames are decided by a network.
+
+    Args:
+        engine: Runs it.
+        model: Its path, for messages.
+        alpha: As somebody gave it; None: as the model says.
+        patch_size: In stored pixels, as somebody gave it; None: as the model says.
+
+    Raises:
+        ModelError: If this code cuts, resizes or decodes otherwise than the model was trained with.
+        ReseedError: If there is no alpha, or it is no number.
+    """
     facts = engine.facts
     for what, of_model, here in (("resize", facts.resize, RESIZE_RULE), ("decode", facts.decode, DECODE_RULE)):
         if of_model != here:
             raise ModelError(
-                f"{args.model}: was trained on frames by the {what} rule {of_model!r}, but this code has {here!r}; "
+                f"{model}: was trained on frames by the {what} rule {of_model!r}, but this code has {here!r}; "
                 "train it again, or use the version of reseed that it was trained with"
             )
-    text = facts.alpha if args.alpha is None else args.alpha
+    text = facts.alpha if alpha is None else alpha
     if text is None:
-        raise ReseedError(f"{args.model}: no alpha is recorded with this model; give --alpha, a number from 0 to 1")
-    patch_size_px = args.patch_size or facts.patch_size_px
+        raise ReseedError(f"{model}: no alpha is recorded with this model; give --alpha, a number from 0 to 1")
+    patch_size_px = patch_size or facts.patch_size_px
     if patch_size_px != facts.patch_size_px:
         sys.stderr.write(
             f"note: patches of {patch_size_px} px, but the model was trained on {facts.patch_size_px} px; right "
             "only if a patch then shows as much seafloor as in training\n"
         )
-    alpha = parse_alpha(text, f"alpha of {args.model}" if args.alpha is None else "--alpha")
-    return Rule(engine, patch_size_px, exact(float(alpha)), alpha)
+    said = parse_alpha(text, f"alpha of {model}" if alpha is None else "--alpha")
+    return Rule(engine, patch_size_px, exact(float(said)), said)
 
 
 def _identity(rule: Rule, root: Path) -> RunIdentity:

@@ -117,6 +117,8 @@ def _metadata(facts: ModelFacts) -> dict[str, str]:
     }
     if facts.alpha is not None:
         said["alpha"] = facts.alpha
+    if facts.calibration:
+        said["calibration"] = facts.calibration
     if facts.trained_on_rendered:
         said["trained_on"] = RENDERED
     return said

@@ -31,6 +31,7 @@ class ModelFacts:
         backbone: torchvision network below the head.
         trained_on_rendered: Whether it is known to have been trained on rendered frames.
         flips: Mirror images that predictions are the mean over, 1 for none.
+        calibration: `calibration.json` that alpha was taken from, as text; empty if there is none.
     """
 
     classes: tuple[str, ...]
@@ -43,6 +44,7 @@ class ModelFacts:
     backbone: str
     trained_on_rendered: bool
     flips: int = 1
+    calibration: str = ""
 
     def geometry(self) -> dict[str, Any]:
         """Return how patches have to be cut and resized, as `data/patches/geometry.json` says it."""

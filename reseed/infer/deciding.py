@@ -310,7 +310,15 @@ class Outcome:
 
 
 def write_outcome(
-    out: Path, root: Path, gold: GoldLabels | None, *, title: str, alpha: str, model: str, trained_on_rendered: bool
+    out: Path,
+    root: Path,
+    gold: GoldLabels | None,
+    *,
+    title: str,
+    alpha: str,
+    model: str,
+    trained_on_rendered: bool,
+    promise: str = "",
 ) -> Outcome:
     """Write `track.geojson` and `map.html` from the tables of a run.
 
@@ -322,6 +330,7 @@ def write_outcome(
         alpha: Decimal text.
         model: One line about the network.
         trained_on_rendered: Whether the network is known to have been trained on rendered frames.
+        promise: What alpha promises of these frames, in words; empty for nothing.
 
     Raises:
         TableError: If a table is damaged, a file cannot be written, or a row of gold may mean several frames.
@@ -330,7 +339,7 @@ def write_outcome(
     known = {} if gold is None else gold.of_frames([row.frame for row in rows], root)
     unplaced = sum(row.place is None for row in rows)
     write_geojson(out / TRACK_FILE, geojson(rows, root.name, alpha, known))
-    remarks = []
+    remarks = [promise] * bool(promise)
     if unplaced:
         remarks.append(f"{frames_text(unplaced)} without a position: in the strips, not on the map.")
     if unusable:

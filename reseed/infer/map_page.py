@@ -163,10 +163,10 @@ def page(
     data = page_data(story, rows, classes, gold, thumbnails, every)
     filled = {
         "title": html.escape(story.title),
-        "policy": _policy(leaflet.script, script),
+        "policy": policy(leaflet.script, script),
         "leaflet_style": leaflet.style,
         "style": (_ASSETS / "map.css").read_text(encoding="utf-8"),
-        "data": _in_script(json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))),
+        "data": in_script(json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))),
         "leaflet_script": leaflet.script,
         "script": script,
     }
@@ -244,11 +244,12 @@ def _shift_deg(rows: Sequence[FrameRow]) -> float:
     return 360.0 if longitudes and max(longitudes) - min(longitudes) > 180 else 0.0
 
 
-def _in_script(text: str) -> str:
+def in_script(text: str) -> str:
+    """Return JSON that can neither end the block of data it stands in nor start markup."""
     return re.sub("[<>&\u2028\u2029]", lambda found: _ESCAPES[found[0]], text)
 
 
-def _policy(*scripts: str) -> str:
+def policy(*scripts: str) -> str:
     """Return a content security policy: these scripts and pictures inside the page, and nothing from anywhere."""
     digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests)

@@ -28,7 +28,13 @@ def options(command: str) -> set[str]:
     """Every option that `python -m reseed COMMAND` takes."""
     parser = argparse.ArgumentParser()
     importlib.import_module(f"reseed.cli.{command.replace('-', '_')}").add_arguments(parser)
-    return set(parser._option_string_actions)
+    return {option for each in (parser, *steps(parser)) for option in each._option_string_actions}
+
+
+def steps(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
+    """The parsers of a command's steps, if it has any."""
+    subparsers = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return [each for action in subparsers for each in action.choices.values()]
 
 
 def calls(text: str) -> Iterator[tuple[str, list[str]]]:
@@ -104,7 +110,8 @@ def test_readme_names_every_command_or_the_page_that_does() -> None:
 def test_every_argument_of_a_command_is_explained(command: str) -> None:
     parser = argparse.ArgumentParser()
     importlib.import_module(f"reseed.cli.{command.replace('-', '_')}").add_arguments(parser)
-    assert [action.dest for action in parser._actions if not action.help] == []
+    found = [action for each in (parser, *steps(parser)) for action in each._actions]
+    assert [action.dest for action in found if not action.help] == []
 
 
 def test_the_words_that_need_one_have_an_entry_in_the_glossary() -> None:

@@ -1,0 +1,79 @@
+"""`python -m reseed calibrate`: an alpha that bounds the wrong drops, from a labelled sample (docs/calibrate.md)."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Final
+
+from reseed.base.errors import ReseedError
+from reseed.base.files import write_json
+from reseed.cli.infer import rule_of
+from reseed.cli.main import not_negative
+from reseed.engines.engine import AUTO, ENGINES, open_engine
+from reseed.infer.calibration import CALIBRATION_FILE, calibrate
+from reseed.infer.deciding import frames_text
+from reseed.infer.sample import LABELS_FILE, PAGE_FILE, draw_sample, read_labels, read_sample, sampled_frames
+from reseed.infer.tables import writing
+from reseed.score.promise import FRAME, PROMISES
+
+SAMPLE: Final = "sample"
+_N: Final = 40
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of both steps."""
+    steps = parser.add_subparsers(dest="step", required=True, metavar="STEP", help="sample, then alpha")
+    sample = steps.add_parser(SAMPLE, help="draw frames at random, and write a page to label them on")
+    sample.add_argument("frames", nargs="+", type=Path, metavar="FRAMES", help="the whole survey to be decided")
+    sample.add_argument("-n", type=not_negative, default=_N, metavar="N", help="frames to label; default: %(default)s")
+    sample.add_argument("--out", type=Path, required=True, metavar="DIR", help="new folder for page and table")
+    sample.add_argument("--seed", type=not_negative, default=0, metavar="N", help="of the draw; default: %(default)s")
+    alpha = steps.add_parser("alpha", help="take alpha from the labels")
+    alpha.add_argument("folder", type=Path, metavar="DIR", help="folder of the sample")
+    alpha.add_argument("--model", type=Path, required=True, metavar="MODEL", help="as for infer")
+    alpha.add_argument(
+        "--promise",
+        choices=PROMISES,
+        default=FRAME,
+        help="frame: the chance of a wrong drop; confident: the same with a confidence of 1 - delta; drops: the share "
+        "of wrong ones among the drops, for a finished survey; default: %(default)s",
+    )
+    alpha.add_argument("--target", default="0.05", metavar="T", help="promised bound; default: %(default)s")
+    alpha.add_argument("--delta", default="0.1", metavar="D", help="confident: chance to fail; default: %(default)s")
+    alpha.add_argument("--labels", type=Path, metavar="FILE", help=f"saved table; default: {LABELS_FILE} in DIR")
+    alpha.add_argument("--patch-size", type=int, metavar="P", help="as for infer")
+    alpha.add_argument("--engine", choices=ENGINES, default=AUTO, help="as for infer; default: %(default)s")
+    alpha.add_argument("--device", default="cpu", metavar="D", help="as for infer; default: %(default)s")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draw a sample, or take alpha from its labels."""
+    return _sample(args) if args.step == SAMPLE else _alpha(args)
+
+
+def _sample(args: argparse.Namespace) -> int:
+    if not args.n:
+        raise ReseedError("-n is 0; allowed: at least 1 frame")
+    sample = draw_sample(args.frames, args.out, args.n, args.seed)
+    lines = [f"{frames_text(len(sample.frames))} of {sample.survey_frames:,} drawn at random"]
+    lines += [f"passed over, cannot be read: {found}" for found in sample.unusable]
+    lines.append(f"open {args.out / PAGE_FILE}, and put the {LABELS_FILE} that it saves into {args.out}")
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 0
+
+
+def _alpha(args: argparse.Namespace) -> int:
+    sample = read_sample(args.folder)
+    labels = read_labels(args.labels or args.folder / LABELS_FILE, sample)
+    survey = sampled_frames(sample, args.folder)
+    engine = open_engine(args.model, args.engine, threads=1, device=args.device)
+    rule = rule_of(engine, args.model, "1.0", args.patch_size)
+    found = calibrate(args.promise, args.target, args.delta, sample, labels, survey, rule, _note)
+    with writing(args.folder / CALIBRATION_FILE):
+        write_json(args.folder / CALIBRATION_FILE, found.model_dump())
+    sys.stdout.write(f"{args.folder / CALIBRATION_FILE}: {found.in_words()}\n")
+    return 0
+
+
+def _note(line: str) -> None:
+    sys.stderr.write(f"note: {line}\n")

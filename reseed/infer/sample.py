@@ -1,0 +1,235 @@
+"""A random sample of the survey that is to be decided, and a page on which a person decides its frames.
+
+`sample.json` says what was drawn from what; `label.html` shows the frames, without any network, and saves
+`to_label.csv`.
+"""
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+import simplejpeg
+
+from reseed.artifacts.raw import SYNTHETIC_NOTICE
+from reseed.base.classes import DEPLOY, NO_DEPLOY, parse_decision
+from reseed.base.csv import guard, read_text_table
+from reseed.base.documents import parse_json
+from reseed.base.errors import ImageError, SourceError, TableError
+from reseed.base.files import read_regular, write_json, write_text
+from reseed.infer.deciding import MAX_PIXELS, frames_text
+from reseed.infer.frame_list import Frame, FrameList, find_frames
+from reseed.infer.geotags import exif_in
+from reseed.infer.map_page import in_script, policy
+from reseed.infer.tables import writing
+from reseed.params.load import Section
+from reseed.survey.imagery import decode_at_least, read_image_file
+
+SAMPLE_FILE: Final = "sample.json"
+LABELS_FILE: Final = "to_label.csv"
+PAGE_FILE: Final = "label.html"
+COLUMNS: Final = ("number", "frame", "label")
+_ASSETS: Final = Path(__file__).with_name("label")
+_WIDTH_PX: Final = 1600
+_QUALITY: Final = 85
+
+D = TypeVar("D", bound=Section)
+
+
+class Sample(Section):
+    """`sample.json`: frames in the order in which they were drawn, and what they were drawn from."""
+
+    given: list[str]
+    survey_sha256: str
+    survey_frames: int
+    seed: int
+    unusable: list[str]
+    frames: list[str]
+
+
+def survey_sha256(frames: Sequence[Frame]) -> str:
+    """Return the digest of a survey: names and lengths of its files, which tells surveys apart without reading them."""
+    lines = sorted(f"{frame.name}\t{_length(frame)}\n" for frame in frames)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _length(frame: Frame) -> int:
+    try:
+        return frame.path.stat().st_size
+    except OSError:  # a link to nothing: a frame that cannot be used, in every run alike
+        return 0
+
+
+def draw_sample(given: Sequence[Path], out: Path, n: int, seed: int) -> Sample:
+    """Draw frames at random and write the sample, the table to fill in, and the page to do it on.
+
+    A frame that cannot be read is passed over for the next one drawn: infer does not decide it either.
+
+    Args:
+        given: Folders, image files or lists.
+        out: New or empty folder.
+        n: Number of frames.
+        seed: Of the draw.
+
+    Raises:
+        SourceError: If there are too few frames that can be read.
+        TableError: If the folder holds something, or cannot be written.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise TableError(f"{out}: is a file, or holds something; give --out an empty or a new folder")
+    listed = find_frames(given, out)
+    order = sorted(listed.frames, key=lambda frame: frame.name)
+    random.Random(seed).shuffle(order)  # noqa: S311 - drawn again by the seed, kept secret from nobody
+    drawn: list[Frame] = []
+    pictures, unusable, synthetic = [], [], False
+    for frame in order:
+        if len(drawn) == n:
+            break
+        try:
+            data = read_image_file(frame.path)
+            pictures.append(_picture(data))
+        except ImageError as error:
+            unusable.append(f"{frame.name}: {error.reason}")
+            continue
+        drawn.append(frame)
+        synthetic |= exif_in(data).synthetic
+    if len(drawn) < n:
+        raise SourceError(
+            f"{', '.join(map(str, given))}: {frames_text(len(drawn))} can be read, -n asks for {n}; label them all by "
+            f"-n {len(drawn)}, or give the whole survey"
+        )
+    sample = Sample(
+        given=[str(path.resolve()) for path in given],
+        survey_sha256=survey_sha256(listed.frames),
+        survey_frames=len(listed.frames),
+        seed=seed,
+        unusable=unusable,
+        frames=[frame.name for frame in drawn],
+    )
+    with writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        write_text(out / LABELS_FILE, "".join([",".join(COLUMNS) + "\n", *(f"{row}\n" for row in _rows(sample))]))
+        write_text(out / PAGE_FILE, _page(sample, pictures, synthetic=synthetic))
+        write_json(out / SAMPLE_FILE, sample.model_dump())
+    return sample
+
+
+def _picture(data: bytes) -> str:
+    """Return a frame as base64 of a JPEG that is large enough to decide by."""
+    pixels = decode_at_least(data, MAX_PIXELS, lambda width, _: (min(width, _WIDTH_PX), 1)).pixels
+    jpeg = simplejpeg.encode_jpeg(pixels, quality=_QUALITY, colorspace="RGB", colorsubsampling="420")
+    return base64.b64encode(jpeg).decode("ascii")
+
+
+def _rows(sample: Sample) -> list[str]:
+    """Return the rows of the table as they stand in the file, up to the label."""
+    text = io.StringIO(newline="")
+    rows = [[number, guard(name), ""] for number, name in enumerate(sample.frames, 1)]
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().splitlines()
+
+
+def _page(sample: Sample, pictures: Sequence[str], *, synthetic: bool) -> str:
+    script = (_ASSETS / "label.js").read_text(encoding="utf-8")
+    data = {
+        "file": LABELS_FILE,
+        "header": ",".join(COLUMNS),
+        "key": hashlib.sha256("\n".join([sample.survey_sha256, *sample.frames]).encode()).hexdigest(),
+        "decisions": {"d": DEPLOY, "n": NO_DEPLOY},
+        "frames": [
+            {"name": name, "row": row, "jpeg": jpeg}
+            for name, row, jpeg in zip(sample.frames, _rows(sample), pictures, strict=True)
+        ],
+    }
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  # infer does without it
+
+    page = Environment(loader=FileSystemLoader(_ASSETS), autoescape=True, undefined=StrictUndefined)
+    return page.get_template("label.html.j2").render(
+        policy=policy(script),
+        script=script,
+        data=in_script(json.dumps(data, ensure_ascii=False, separators=(",", ":"))),
+        notice=SYNTHETIC_NOTICE if synthetic else "",
+        n=len(sample.frames),
+        survey=frames_text(sample.survey_frames),
+        deploy=DEPLOY,
+        no_deploy=NO_DEPLOY,
+    )
+
+
+def read_sample(folder: Path) -> Sample:
+    """Read `sample.json`.
+
+    Raises:
+        TableError: If it is not there or damaged.
+    """
+    path = folder / SAMPLE_FILE
+    return read_document(path, Sample, "`python -m reseed calibrate sample` makes one")
+
+
+def read_document(path: Path, model: type[D], way_out: str) -> D:
+    """Read a JSON document that a program of this room wrote.
+
+    Raises:
+        TableError: If it is not there, or is none; names what is wrong and the way out.
+    """
+    try:
+        value = parse_json(read_regular(path), str(path), TableError)
+        return model.model_validate(value)
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read ({error.strerror}); {way_out}") from error
+    except ValueError as error:
+        raise TableError(f"{path}: is no {path.name} of reseed ({' '.join(str(error).split())}); {way_out}") from error
+
+
+def sampled_frames(sample: Sample, folder: Path) -> FrameList:
+    """Return the frames of the survey that a sample was drawn from.
+
+    Raises:
+        SourceError: If they are not where they were, or are no longer the same.
+    """
+    listed = find_frames([Path(path) for path in sample.given], folder)
+    if survey_sha256(listed.frames) != sample.survey_sha256:
+        raise SourceError(
+            f"{', '.join(sample.given)}: holds {frames_text(len(listed.frames))}, and not the "
+            f"{frames_text(sample.survey_frames)} that {folder / SAMPLE_FILE} was drawn from; draw a sample of the "
+            "survey as it is now"
+        )
+    return listed
+
+
+def read_labels(path: Path, sample: Sample) -> list[str]:
+    """Return the decisions of the first frames of the sample, in the order in which they were drawn.
+
+    Whoever stops early has labelled a smaller random sample; a gap would be a choice, and no longer random.
+
+    Raises:
+        TableError: If a frame is not of the sample, one is missing or twice, a label is no decision, or there is a gap.
+    """
+    try:
+        table = read_text_table(path, str(path))
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read ({error.strerror}); {PAGE_FILE} saves one") from error
+    table.require(COLUMNS[1:])
+    labels: dict[str, str] = {}
+    for row in table.rows:
+        name = row.cells["frame"]
+        if name in labels or name not in sample.frames:
+            what = "is there twice" if name in labels else f"is not in {SAMPLE_FILE}"
+            raise TableError(f"{row.where}: frame {name!r} {what}; keep the rows of {LABELS_FILE} as they were written")
+        labels[name] = parse_decision(row.cells["label"], row.where) if row.cells["label"] else ""
+    missing = [name for name in sample.frames if name not in labels]
+    if missing:
+        raise TableError(f"{path}: no row of {missing[0]}; keep the rows of {LABELS_FILE} as they were written")
+    found = [labels[name] for name in sample.frames]
+    done = found.index("") if "" in found else len(found)
+    if any(found[done:]):
+        raise TableError(
+            f"{path}: no label for {sample.frames[done]}, but for frames drawn after it; left-out frames make a sample "
+            f"no longer random, so decide it, as {NO_DEPLOY} where it cannot be told"
+        )
+    return found[:done]

@@ -1,0 +1,186 @@
+"""Promises about wrong drops: the lowest alpha that keeps one, from frames with a reference decision.
+
+A wrong drop is a frame that is decided Deploy and whose reference is No-Deploy. A higher alpha never makes more of
+them, which all three promises rest on. They hold for units, frames or groups of frames, that are exchangeable with
+those that alpha is taken from, such as a random sample of the same survey; of other sites they say nothing
+(docs/calibrate.md).
+
+Shares are whole millionths, rounded up: `share > alpha` then means the same as `reseed.score.alpha.decisions` says by
+the counts, for every alpha of at most 6 decimals.
+"""
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reseed.base.errors import TableError
+from reseed.params.aggregate import ALPHA_DECIMALS
+
+FRAME: Final = "frame"
+CONFIDENT: Final = "confident"
+DROPS: Final = "drops"
+PROMISES: Final = (FRAME, CONFIDENT, DROPS)
+GROUP: Final = "group"
+UNITS: Final = (FRAME, GROUP)
+MILLION: Final[int] = 10**ALPHA_DECIMALS
+_E: Final = Fraction("2.718281828459046")  # rounded up
+
+
+def shares(deploy_count: NDArray[np.int64], n_patches: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return (N,) shares of Deploy patches in millionths, rounded up."""
+    return np.asarray(-(-np.asarray(deploy_count, np.int64) * MILLION // np.asarray(n_patches, np.int64)))
+
+
+def alpha_text(millionths: int) -> str:
+    """Return alpha as everything records it.
+
+    >>> alpha_text(428572), alpha_text(1000000)
+    ('0.428572', '1.0')
+    """
+    return repr(millionths / MILLION)
+
+
+def lowest_alpha(
+    promise: str,
+    share: NDArray[np.int64],
+    wrong_if_dropped: NDArray[np.bool_],
+    target: Fraction,
+    delta: Fraction,
+    groups: Sequence[str] | None = None,
+) -> int:
+    """Return the lowest alpha that keeps the promise `frame` or `confident`.
+
+    frame: conformal risk control (Angelopoulos et al. 2022, arXiv:2208.02814), n/(n+1) R + 1/(n+1) <= target, where R
+    is the mean loss of n units: the expected loss of the next one is at most `target`.
+    confident: learn then test (Angelopoulos et al. 2021, arXiv:2110.01052), from alpha 1 downwards as long as the
+    hypothesis "the loss is above target" is refused at level `delta`: by the binomial tail for frames, by Bentkus'
+    bound for groups, whose loss is a share. Then the loss is at most `target` with probability 1 - `delta`.
+
+    Args:
+        promise: `frame` or `confident`.
+        share: (N,) of Deploy patches, see `shares`.
+        wrong_if_dropped: (N,) True where the reference is No-Deploy.
+        target: Promised bound, above 0 and below 1.
+        delta: Chance that `confident` may fail.
+        groups: (N,) group of each frame; the loss of a group is the share of its frames that are dropped on wrongly.
+            None: every frame is a unit.
+
+    Returns:
+        Millionths.
+
+    Raises:
+        TableError: If there are too few units to promise anything.
+    """
+    n = len(share) if groups is None else len(set(groups))
+    allowed = allowed_loss(promise, n, target, delta, by_group=groups is not None)
+    if allowed < 0:
+        unit = FRAME if groups is None else GROUP
+        raise TableError(
+            f"promise {promise} at {percent(target)}: needs "
+            f"{needed_units(promise, target, delta, by_group=groups is not None)} {unit}s with a reference decision, "
+            f"there are {n}; label more, or promise less (a higher target)"
+        )
+    sizes = Counter(groups)
+    weights = [1] * n if groups is None else [Fraction(1, sizes[group]) for group in groups]
+    loss: Fraction | int = 0
+    for index in np.argsort(share, kind="stable")[::-1].tolist():  # alpha falls from 1
+        if wrong_if_dropped[index]:
+            loss += weights[index]
+            if loss > allowed:
+                return int(share[index])  # at this alpha the frame is not dropped on, just below it is
+    return 0
+
+
+def allowed_loss(promise: str, n: int, target: Fraction, delta: Fraction, *, by_group: bool = False) -> Fraction | int:
+    """Return the sum of losses of n units up to which the promise is kept; below 0 if no alpha keeps it."""
+    if promise != CONFIDENT:
+        return target * (n + 1) - 1
+    level = delta / _E if by_group else delta
+    return next((k for k, tail in enumerate(_tails(n, target)) if tail > level), n + 1) - 1
+
+
+def needed_units(promise: str, target: Fraction, delta: Fraction, *, by_group: bool = False) -> int:
+    """Return how few units without any wrong drop are enough.
+
+    >>> needed_units("frame", Fraction("0.05"), Fraction("0.1"))
+    19
+    """
+    if promise != CONFIDENT:
+        return math.ceil(1 / target) - 1
+    n = max(1, math.floor(math.log(delta / _E if by_group else delta) / math.log(1 - target)) - 1)
+    while allowed_loss(promise, n, target, delta, by_group=by_group) < 0:
+        n += 1
+    return n
+
+
+@functools.lru_cache(maxsize=64)
+def _tails(n: int, p: Fraction) -> tuple[Fraction, ...]:
+    """Return the chances of at most 0, 1, ... successes in n trials, exactly, up to the first above one half."""
+    tails, total, chance = [], Fraction(0), (1 - p) ** n
+    for k in range(n + 1):
+        total += chance
+        tails.append(total)
+        if total > Fraction(1, 2):
+            break
+        chance *= Fraction(n - k, k + 1) * p / (1 - p)
+    return tuple(tails)
+
+
+def alpha_of_drops(
+    share: NDArray[np.int64], wrong_if_dropped: NDArray[np.bool_], survey: NDArray[np.int64], target: Fraction
+) -> int:
+    """Return the alpha above which, of the drops made on a finished survey, a share of at most `target` is wrong.
+
+    Conformal selection (Jin & Candes 2023, arXiv:2210.01408): each frame of the survey has the p-value
+    (1 + number of labelled No-Deploy frames with at least its share) / (n + 1) of "its reference is No-Deploy", and
+    Benjamini-Hochberg chooses among them. The expected share of wrong drops among the drops is at most `target`.
+
+    Args:
+        share: (n,) of the labelled frames.
+        wrong_if_dropped: (n,) True where the reference is No-Deploy.
+        survey: (m,) shares of the frames of the survey that nobody labelled.
+        target: Promised bound.
+
+    Returns:
+        Millionths; a million where no frame can be dropped on.
+
+    Raises:
+        TableError: If too few frames are labelled, or the survey has no other frame.
+    """
+    n, m = len(share), len(survey)
+    if n < needed_units(DROPS, target, target):
+        raise TableError(
+            f"promise {DROPS} at {percent(target)}: needs {needed_units(DROPS, target, target)} frames with a "
+            f"reference decision, there are {n}; label more, or promise less (a higher target)"
+        )
+    if not m:
+        raise TableError(f"promise {DROPS}: every frame of the survey is labelled, so there is nothing to promise")
+    wrong = np.sort(share[wrong_if_dropped])
+    values, counts = np.unique(survey, return_counts=True)
+    chosen = np.cumsum(counts[::-1])[::-1]  # frames with at least this share
+    worse = 1 + len(wrong) - np.searchsorted(wrong, values, side="left")
+    kept = [
+        value > 0 and int(p) * m * target.denominator <= target.numerator * int(k) * (n + 1)
+        for value, p, k in zip(values.tolist(), worse, chosen, strict=True)
+    ]
+    if not any(kept):
+        return MILLION
+    lowest = values[kept.index(True)]
+    # Of the alphas that choose the same, one that a frame has, so that no labelled frame is dropped on needlessly.
+    below = np.concatenate([survey, share, [0]])
+    return int(below[below < lowest].max())
+
+
+def percent(value: Fraction) -> str:
+    """Return a share in percent.
+
+    >>> percent(Fraction("0.05"))
+    '5 %'
+    """
+    return f"{float(100 * value):g} %"
