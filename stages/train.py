@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> None:
     rows = patches.labelled(TRAIN), patches.labelled(VAL)
     if params.checkpoint == "none":
         start = load_start(PRETRAINED / "weights.pt", params.backbone)
-        trained = train_network(images, patches.gold, *rows, params, start, keep=trainings_folder())
+        trained = train_network(images, patches.gold, *rows, params, start, trainings_folder(), CURVE)
     else:
         trained = Trained(convert(images, patches.gold, *rows, params), None)
     result = trained.final

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from reseed.artifacts.training import TRAINING_CURVE
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError
 from reseed.base.parallel import progress, tell
@@ -114,9 +115,10 @@ def train_network(
     params: TrainParams,
     start_state: State,
     keep: Path | None = None,
+    curve: Path | None = None,
 ) -> Trained:
     """Train as section `train` says, once more on train and val together if it says so; arguments as `fit`."""
-    first = fit(images, labels, train_rows, val_rows, params, start_state, keep=keep)
+    first = fit(images, labels, train_rows, val_rows, params, start_state, keep=keep, curve=curve)
     if not params.refit or not len(val_rows):
         return Trained(first, None)
     both = np.sort(np.concatenate([train_rows, val_rows]))
@@ -138,6 +140,7 @@ def fit(
     start_state: State,
     needed: tuple[int, ...] = tuple(range(len(CLASSES))),
     keep: Path | None = None,
+    curve: Path | None = None,
 ) -> FitResult:
     """Train a network; the same arguments give the same network, bit for bit on one CPU, also after interruptions.
 
@@ -150,6 +153,7 @@ def fit(
         start_state: Backbone tensors by name; empty for random weights.
         needed: Classes that must have a training patch; the decisions of whole frames know no Coral.
         keep: Folder that holds the training after every epoch, so that the next call goes on there; None for none.
+        curve: File that shows every epoch as soon as it is done; None for none.
 
     Raises:
         ReseedError: If a needed class has no training patch or, under schedule plateau, there is no validation patch.
@@ -173,7 +177,7 @@ def fit(
             weights[list(needed)] = inverse_class_weights(train_counts[list(needed)])
         loss = make_loss(params.loss, params.gamma, params.label_smoothing, torch.from_numpy(weights))
         learner = Learner(network, loss, params, n_batches(len(train_rows), params.batch_size))
-        _run_epochs(learner, images, labels, (train_rows, val_rows), loss, params, computing, device, stored)
+        _run_epochs(learner, images, labels, (train_rows, val_rows), loss, params, computing, device, stored, curve)
         network = learner.result()
     return FitResult(network, device, tuple(learner.history), learner.best, train_counts, val_counts, stored=stored)
 
@@ -219,6 +223,7 @@ def _run_epochs(
     computing: torch.autocast,
     device: torch.device,
     stored: Path | None,
+    curve: Path | None,
 ) -> None:
     train_rows, val_rows = rows
     found = None if stored is None else read_training(stored)
@@ -246,6 +251,8 @@ def _run_epochs(
             learner.note(EpochScore(epoch, lr, train_loss, *scores))
             if stored is not None:
                 write_training(stored, learner.state())
+            if curve is not None:
+                TRAINING_CURVE.write(TRAINING_CURVE.frame(curve_rows(tuple(learner.history))), curve)
             val = f", validation macro F1 {100 * scores[1]:.1f} %" if len(val_rows) else ""
             bar.update()
             bar.set_postfix_str(val[2:])

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from reseed.artifacts.training import TRAINING_CURVE
 from reseed.network import training
 from reseed.network.checkpoint import read_training, training_key, write_training
 from reseed.network.epochs import Learner
@@ -68,6 +69,22 @@ def test_a_stopped_training_ends_with_the_same_bytes(
     again = train(reef, params, tmp_path)
     assert state_bytes(again.network.state_dict()) == state_bytes(expected.network.state_dict())
     assert not learnt, "a finished training learnt once more"
+
+
+def test_the_curve_can_be_read_while_the_training_goes_on(
+    reef: Reef, train_params: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    curve, seen = tmp_path / "training.csv", []
+    learn = Learner.learn
+
+    def look(self: Learner, *arguments: object) -> tuple[float, float]:
+        seen.append(TRAINING_CURVE.read(curve)["epoch"].tolist() if curve.exists() else [])
+        return learn(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Learner, "learn", look)
+    fit(reef.images, reef.labels, reef.train_rows[:60], reef.val_rows[:30], train_params(epochs=3), {}, curve=curve)
+    assert seen == [[], [1], [1, 2]]
+    assert TRAINING_CURVE.read(curve)["epoch"].tolist() == [1, 2, 3]
 
 
 def test_a_file_of_another_training_is_never_taken_up(reef: Reef, train_params: Make) -> None:
