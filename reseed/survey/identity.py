@@ -31,6 +31,11 @@ _BESIDE = re.compile(
 # three digits and five characters, such as `100GOPRO`, `101_PANA`; eight digits are a day, four may be a year.
 _COUNTED = re.compile(r"DCIM|(?!(?:19|20)\d\d[A-Z])[1-9]\d\d(?!\d{5})[A-Z0-9_]{5}|DJI_\d{3}|HERO\d+ .*\d")
 _MAKERS = re.compile(r"dcim|[1-9]\d\d(gopro|media|canon|_pana|_fuji|msdcf|olymp|nikon|apple|andro|d\d{4}|nd\d{3})")
+# What storage is called: `SD1`, `Card A`, `microSD card 2`, and the folders of a GoPro's photo series, `G0012345`.
+_STORED = re.compile(
+    r"((micro ?)?sd|cf|xqd|memory)?[ _\-]*card[ _\-]*(\d+|[a-z])?|(micro ?)?sd[ _\-]*\d*|(cf|xqd)[ _\-]*\d+|g\d{7}",
+    re.IGNORECASE,
+)
 _COPIED = re.compile(r" ?\(\d+\)$| copy$")
 _PLAIN: Final = ("images", "image", "img", "imgs", "photos", "pictures", "frames", "data")
 _DIGITS = re.compile(r"([0-9]+)")
@@ -57,9 +62,10 @@ def composed(text: str) -> str:
 
 
 def is_camera_folder(name: str) -> bool:
-    """Whether a camera made a folder of this name by itself."""
+    """Whether a camera made a folder of this name by itself, or it is called after a memory card."""
     plain = _COPIED.sub("", name.strip())
-    return bool(_BESIDE.fullmatch(plain) or _COUNTED.fullmatch(plain) or _MAKERS.fullmatch(plain.casefold()))
+    forms = (_BESIDE, _COUNTED, _STORED)
+    return any(form.fullmatch(plain) for form in forms) or bool(_MAKERS.fullmatch(plain.casefold()))
 
 
 def recording_folders(path: str) -> list[str]:

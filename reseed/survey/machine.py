@@ -14,65 +14,41 @@ from typing import Final
 from reseed.base.csv import Row
 from reseed.base.errors import TableError
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # A name that is one of these, perhaps with a version behind it (`robot 2`, `AI_v3`), or that holds one of the second
 # set as a word of its own (`efficientnet classifier`, `reef-model`). Imported (CoralNet) is not among them: such labels
 # were uploaded, mostly by people.
-_NAMES: Final = {"ai", "ml", "dl", "sam", "computer", "unverified", "unconfirmed"}
-_WORDS: Final = {
-    *("robot", "alleviate", "machine", "algorithm", "classifier", "model", "predicted", "prediction", "predictions"),
-    *("predictor", "detector", "automatic", "automatically", "automated", "autoannotator", "autolabel", "network"),
-    *(
-        "inference",
-        "yolo",
-        "yolov",
-        "resnet",
-        "efficientnet",
-        "mobilenet",
-        "pretrained",
-        "maia",
-        "labelbot",
-        "nn",
-        "cnn",
-        "bot",
-    ),
-    *("auto", "gpt", "learning", "machinelearning", "deeplearning"),
-}
+_NAMES: Final = _words("ai ml dl sam computer unverified unconfirmed")
+_WORDS: Final = _words(
+    "robot alleviate machine algorithm classifier model predicted prediction predictions predictor detector automatic "
+    "automatically automated autoannotator autolabel network inference pretrained maia labelbot nn cnn bot auto gpt "
+    "learning machinelearning deeplearning yolo yolov resnet resnext efficientnet mobilenet vgg inception xception "
+    "densenet alexnet squeezenet shufflenet convnext regnet swin vit dino dinov"
+)
 _ANNOTATORS: Final = ("annotator", "annotated by", "labelled by", "labeled by", "user", "username", "created by")
 # Columns that say whether a person looked at the label, and what their cells say. `needs review` asks the other way.
-_STATUS: Final = {
-    *("verified", "isverified", "confirmed", "isconfirmed", "reviewed", "isreviewed", "status", "reviewstatus"),
-    *("annotationstatus", "labelstatus", "validated", "isvalidated", "approved", "isapproved", "verificationstatus"),
-    *("confirmationstatus", "humanverified", "humanreviewed", "manual", "ismanual"),
-}
-_OPPOSITE: Final = {
-    *("needsreview", "unverified", "unconfirmed", "unreviewed", "ismachine", "automatic", "isautomatic"),
-    *("isprediction", "ispredicted", "machinegenerated"),
-}
-_YES: Final = {
-    *(
-        "true",
-        "t",
-        "yes",
-        "y",
-        "1",
-        "1.0",
-        "x",
-        "confirmed",
-        "verified",
-        "reviewed",
-        "validated",
-        "approved",
-        "accepted",
-    ),
-    *("human", "manual", "done", "complete", "completed", "checked", "final", "wahr", "vrai", "verdadero", "ja", "oui"),
-    *("si", "sí"),
-}
-_NO: Final = {
-    *("false", "f", "no", "n", "0", "0.0", "", "unconfirmed", "unverified", "unreviewed", "notverified", "notreviewed"),
-    *("notconfirmed", "pending", "machine", "robot", "auto", "automatic", "automated", "predicted", "prediction"),
-    *("suggested", "suggestion", "draft", "needsreview", "unclassified", "rejected", "todo", "none", "null", "falsch"),
-    *("faux", "falso", "nein", "non", "inprogress", "imported", "unchecked", "notchecked", "open", "new"),
-}
+_STATUS: Final = _words(
+    "verified isverified confirmed isconfirmed reviewed isreviewed status reviewstatus annotationstatus labelstatus "
+    "validated isvalidated approved isapproved verificationstatus confirmationstatus humanverified humanreviewed "
+    "manual ismanual qc qcstatus qcpassed qcpass qced qualitycontrol"
+)
+_OPPOSITE: Final = _words(
+    "needsreview unverified unconfirmed unreviewed ismachine automatic isautomatic isprediction ispredicted "
+    "machinegenerated"
+)
+_YES: Final = _words(
+    "true t yes y 1 1.0 x confirmed verified reviewed validated approved accepted human manual done complete completed "
+    "checked final pass passed ok wahr vrai verdadero ja oui si sí"
+)
+_NO: Final = {""} | _words(
+    "false f no n 0 0.0 unconfirmed unverified unreviewed notverified notreviewed notconfirmed pending machine robot "
+    "auto automatic automated predicted prediction suggested suggestion draft needsreview unclassified rejected todo "
+    "none null falsch faux falso nein non inprogress imported unchecked notchecked open new fail failed"
+)
 
 
 @dataclass(frozen=True)
@@ -135,8 +111,8 @@ def find_witness(columns: Sequence[str], annotators: Sequence[str] | None = None
 def is_machine(name: str) -> bool:
     """Whether the name of an annotator is that of a machine.
 
-    >>> [is_machine(name) for name in ("robot", "Alleviate", "AI_v3", "reef-model", "Ai Tanaka", "anna")]
-    [True, True, True, True, False, False]
+    >>> [is_machine(name) for name in ("robot", "Alleviate", "AI_v3", "reef-model", "VGG16_v3", "Ai Tanaka", "anna")]
+    [True, True, True, True, True, False, False]
     """
     words = re.findall(r"[^\W\d_]+", name)
     parts = [part for word in words for part in re.split(r"(?<=[a-z])(?=[A-Z])", word)]

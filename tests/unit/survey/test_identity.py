@@ -43,6 +43,12 @@ NONE = math.nan
         "Camera 2",
         "cam_left",
         "HERO9 Black 1",
+        "SD1",
+        "SD card 2",
+        "Card A",
+        "microSD 3",
+        "CF2",
+        "G0012345",
     ],
 )
 def test_a_camera_made_that_folder(name: str) -> None:
@@ -51,7 +57,21 @@ def test_a_camera_made_that_folder(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Heron", "20230315", "Site 3", "20230315_020635_Seq01", "101 Reef", "campus", "300m", "2023MARC"]
+    "name",
+    [
+        "Heron",
+        "20230315",
+        "Site 3",
+        "20230315_020635_Seq01",
+        "101 Reef",
+        "campus",
+        "300m",
+        "2023MARC",
+        "Cardwell",
+        "Placard B",
+        "SDR",
+        "G12",
+    ],
 )
 def test_a_person_or_a_recorder_named_that_folder(name: str) -> None:
     assert not is_camera_folder(name)
