@@ -7,12 +7,14 @@ Image codecs release the interpreter lock. Progress is a bar on a terminal, and 
 import ctypes
 import functools
 import os
+import signal
 import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from tqdm import tqdm
@@ -123,6 +125,26 @@ def keep_freed_memory() -> None:
         return
     mallopt(_M_MMAP_THRESHOLD, _KEPT_BYTES)
     mallopt(_M_TRIM_THRESHOLD, 2 * _KEPT_BYTES - 1)
+
+
+def in_processes(make: Callable[[Item], Result], items: Iterable[Item], most: int) -> list[Result]:
+    """Return make(item) of all items in order, up to `most` at a time, each in a process of its own.
+
+    Args:
+        make: A function of a module, that a new process can import.
+        items: What it is called with.
+        most: Processes at a time; with one, or one item, everything runs here.
+    """
+    items = list(items)
+    if min(most, len(items)) < 2:
+        return [make(item) for item in items]
+    with ProcessPoolExecutor(min(most, len(items)), get_context("spawn"), _end_quietly) as pool:
+        return list(pool.map(make, items))
+
+
+def _end_quietly() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C is told by the process that started this one
+    end_with_parent()
 
 
 def end_with_parent() -> None:

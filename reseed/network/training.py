@@ -56,6 +56,8 @@ def accuracy(predicted: npt.NDArray[np.int64], gold: npt.NDArray[np.int64]) -> f
 
 
 T = TypeVar("T")
+# Of each patch and epoch, for several heads on one backbone: what heads share, their mean does not even out.
+_VERSIONS = 2
 
 
 @dataclass(frozen=True)
@@ -319,13 +321,13 @@ def _features(
     computing: torch.autocast,
     device: torch.device,
 ) -> Tensor:
-    """Return (epochs, N, W) features of the training patches, as many changed versions of each as there are epochs.
+    """Return (V, N, W) features of the training patches: two changed versions of each for every epoch.
 
     The frozen backbone runs over them once, however many heads learn from them.
     """
     network.eval()
-    versions = []
-    for version in progress(range(1, params.epochs + 1), total=params.epochs, what="features", unit="version"):
+    versions, number = [], _VERSIONS * params.epochs
+    for version in progress(range(1, number + 1), total=number, what="features", unit="version"):
         generator, found = epoch_generator(params.seed, version), []
         for part in split_batches(torch.arange(len(rows)), params.batch_size):
             batch = to_unit(torch.from_numpy(images[rows[part.numpy()]]).to(device))
