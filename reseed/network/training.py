@@ -50,14 +50,8 @@ def macro_f1(predicted: npt.NDArray[np.int64], gold: npt.NDArray[np.int64]) -> f
     return float((2 * hits / np.maximum(involved, 1)).mean())
 
 
-def accuracy(predicted: npt.NDArray[np.int64], gold: npt.NDArray[np.int64]) -> float:
-    """Return the share of `predicted` that equals `gold`, 0 to 1; arguments as `macro_f1`."""
-    return float((predicted == gold).mean())
-
-
 T = TypeVar("T")
-# Of each patch and epoch, for several heads on one backbone: what heads share, their mean does not even out.
-_VERSIONS = 2
+_VERSIONS = 2  # of a patch for each epoch of several heads: what all heads share, their mean does not even out
 
 
 @dataclass(frozen=True)
@@ -289,7 +283,7 @@ def validate(
     logits = network_logits(network, images, params.batch_size, device, rows)
     predicted, gold = predicted_classes(softmax(logits)), labels[rows]
     value = float(loss(torch.from_numpy(logits), torch.from_numpy(gold)))
-    return value, macro_f1(predicted, gold), accuracy(predicted, gold)
+    return value, macro_f1(predicted, gold), float((predicted == gold).mean())
 
 
 def _batches(
@@ -326,8 +320,8 @@ def _features(
     The frozen backbone runs over them once, however many heads learn from them.
     """
     network.eval()
-    versions, number = [], _VERSIONS * params.epochs
-    for version in progress(range(1, number + 1), total=number, what="features", unit="version"):
+    versions, numbers = [], range(1, _VERSIONS * params.epochs + 1)
+    for version in progress(numbers, total=len(numbers), what="features", unit="version"):
         generator, found = epoch_generator(params.seed, version), []
         for part in split_batches(torch.arange(len(rows)), params.batch_size):
             batch = to_unit(torch.from_numpy(images[rows[part.numpy()]]).to(device))
