@@ -172,7 +172,8 @@ def check_leakage(run: Run) -> Check:
             f"aggregate.alpha is auto, {float(used):g} was used, but {float(best):g} is the validation optimum"
         )
     elif best != used:
-        notes.append(f"alpha {float(used):g} was set by hand; the validation optimum is {float(best):g}")
+        how = "keeps a promise" if isinstance(params["aggregate"]["alpha"], str) else "was set by hand"
+        notes.append(f"alpha {float(used):g} {how}; the validation optimum is {float(best):g}")
     return judged(failures, [], "no frame, patch or equal file in two splits", notes)
 
 

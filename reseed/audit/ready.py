@@ -153,13 +153,16 @@ def _of_frames(
     gold = labels[labels["gold"] == 1]
     way_out = "set aggregate.alpha to a number from 0 to 1, or label frames"
     if division is None:
-        if aggregate["alpha"] == AUTO and gold.empty:
-            yield f"aggregate.alpha is auto, but no frame has a frame label; {way_out}"
+        if isinstance(aggregate["alpha"], str) and gold.empty:
+            yield f"aggregate.alpha is {aggregate['alpha']}, but no frame has a frame label; {way_out}"
         return
     split_of = gold["frame_id"].map(division.splits)
-    if aggregate["alpha"] == AUTO and not (split_of == VAL).any():
+    if isinstance(aggregate["alpha"], str) and not (split_of == VAL).any():
         n_val = sum(split == VAL for split in division.splits.values())
-        yield f"aggregate.alpha is auto, but none of the {n_val} validation frames has a frame label; {way_out}"
+        yield (
+            f"aggregate.alpha is {aggregate['alpha']}, but none of the {n_val} validation frames has a frame label; "
+            f"{way_out}"
+        )
     if aggregate["rule"] == "logistic" and len(set(gold["label"][split_of == VAL])) < len(DECISIONS):
         yield "aggregate.rule is logistic, which needs validation frames of both decisions; set it to ratio"
     if not (split_of == TEST).any() and not (patches["frame_id"].map(division.splits) == TEST).any():

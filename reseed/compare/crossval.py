@@ -28,7 +28,7 @@ from reseed.params.train import TrainParams
 from reseed.patches.splits import Fold
 from reseed.score.bootstrap import intervals
 from reseed.score.confusion import Counts
-from reseed.score.decisions import AUTO, decide_frames
+from reseed.score.decisions import decide_frames
 from reseed.score.evidence import item_confusion, labelled
 from reseed.score.registry import (
     FRAME,
@@ -302,7 +302,7 @@ def _decide(packed: Packed, predictions: pd.DataFrame, params: AggregateParams) 
     labelled_val = set(packed.frame_labels.loc[packed.frame_labels["gold"] == 1, "frame_id"]) & set(
         predictions.loc[predictions["split"] == VAL, "frame_id"]
     )
-    if params.alpha == AUTO and not labelled_val:
+    if isinstance(params.alpha, str) and not labelled_val:
         return FRAME_PREDICTIONS.frame([])
     decided = decide_frames(predictions, packed.frame_labels, packed.index, params)
     return decided[decided["split"] == TEST].reset_index(drop=True)

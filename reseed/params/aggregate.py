@@ -1,12 +1,15 @@
 """Section `aggregate`: from patches to the decision of a frame."""
 
-from typing import Literal
+import re
+from fractions import Fraction
+from typing import Final, Literal
 
 from pydantic import Field, field_validator
 
 from reseed.params.load import Section
 
 ALPHA_DECIMALS = 6
+_GUARANTEED: Final = re.compile(r"guaranteed (0?\.\d{1,6}) by (group|frame)")
 
 
 class AggregateParams(Section):
@@ -15,16 +18,26 @@ class AggregateParams(Section):
     rule: Literal["ratio", "logistic"] = Field(
         description="ratio: share of Deploy patches against alpha; logistic: fitted on validation frames"
     )
-    alpha: float | Literal["auto"] = Field(description="share of Deploy patches above which a frame is Deploy")
+    alpha: float | str = Field(description="share of Deploy patches above which a frame is Deploy")
 
     # One check for both forms: a union of types reports one problem for each of its members.
     @field_validator("alpha", mode="plain")
     @classmethod
-    def _number_or_auto(cls, value: object) -> float | Literal["auto"]:
-        if value == "auto":
-            return "auto"
+    def _number_or_words(cls, value: object) -> float | str:
+        if isinstance(value, str) and (value == "auto" or _promised(value) is not None):
+            return value
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise ValueError("a number from 0 to 1, or auto: chosen on validation frames")
+            raise ValueError("a number from 0 to 1, or auto: chosen on validation frames, or guaranteed 0.05 by group")
         if round(value, ALPHA_DECIMALS) != value:
             raise ValueError(f"at most {ALPHA_DECIMALS} decimals, as many as frames.csv records")
         return float(value)
+
+    @property
+    def guaranteed(self) -> tuple[Fraction, bool] | None:
+        """The bound on wrong drops that alpha is to keep, and whether groups are its units; None for no bound."""
+        return _promised(self.alpha) if isinstance(self.alpha, str) else None
+
+
+def _promised(text: str) -> tuple[Fraction, bool] | None:
+    found = _GUARANTEED.fullmatch(text)
+    return (Fraction(found[1]), found[2] == "group") if found and Fraction(found[1]) else None

@@ -17,6 +17,7 @@ from reseed.score.alpha import decisions, exact
 from reseed.score.alpha_curve import AlphaCurve, alpha_curve
 from reseed.score.calibration import fit_rule, frame_features
 from reseed.score.confusion import decision_indices
+from reseed.score.promise import FRAME, MILLION, lowest_alpha, shares
 
 AUTO: Final = "auto"
 RATIO: Final = "ratio"
@@ -100,7 +101,11 @@ def best_alpha(counts: FrameCounts) -> Fraction | None:
 
 
 def decide_frames(
-    predictions: pd.DataFrame, frame_labels: pd.DataFrame, index: pd.DataFrame, params: AggregateParams
+    predictions: pd.DataFrame,
+    frame_labels: pd.DataFrame,
+    index: pd.DataFrame,
+    params: AggregateParams,
+    splits: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Settle alpha and decide every frame.
 
@@ -109,15 +114,20 @@ def decide_frames(
         frame_labels: Table FRAME_LABELS.
         index: Table PATCH_INDEX.
         params: Section `aggregate`.
+        splits: Table SPLITS, for an alpha that is guaranteed by group.
 
     Returns:
         Table FRAME_PREDICTIONS.
 
     Raises:
-        TableError: If alpha is auto and no validation frame has a reference decision, or the tables do not fit.
+        TableError: If alpha is auto and no validation frame has a reference decision, too few have one for an alpha
+            that is guaranteed, or the tables do not fit.
     """
     counts = count_patches(predictions, frame_labels)
-    alpha = best_alpha(counts) if params.alpha == AUTO else exact(params.alpha)
+    if params.guaranteed is not None:
+        alpha = guaranteed_alpha(counts, params, splits)
+    else:
+        alpha = best_alpha(counts) if isinstance(params.alpha, str) else exact(params.alpha)
     if alpha is None:
         raise TableError(
             f"aggregate.alpha is auto, but none of the {int(np.sum(counts.split == VAL))} validation frames has a "
@@ -126,12 +136,42 @@ def decide_frames(
     return frame_table(counts, alpha, params.rule, logistic_decisions(predictions, index, counts))
 
 
+def guaranteed_alpha(counts: FrameCounts, params: AggregateParams, splits: pd.DataFrame | None) -> Fraction | None:
+    """Return the lowest alpha that keeps a promise about wrong drops on the validation frames, None for no promise.
+
+    Raises:
+        TableError: If too few frames or groups are labelled, their groups are not known, or alpha decides nothing.
+    """
+    if params.guaranteed is None:
+        return None
+    target, by_group = params.guaranteed
+    if params.rule != RATIO:
+        raise TableError(
+            f"aggregate.alpha is {params.alpha}, but aggregate.rule {params.rule} has no alpha; set {RATIO}"
+        )
+    if by_group and splits is None:
+        raise TableError(f"aggregate.alpha is {params.alpha}, but groups are not known here; set it to a number")
+    val = counts.labelled(VAL)
+    group_of = {} if splits is None else dict(zip(splits["frame_id"], splits["group"], strict=True))
+    groups = [group_of[name] for name in counts.frame_id[val]] if by_group else None
+    found = lowest_alpha(
+        FRAME,
+        shares(counts.deploy_count[val], counts.n_patches[val]),
+        np.asarray(counts.gold[val] == NO_DEPLOY, dtype=np.bool_),
+        target,
+        target,
+        groups,
+    )
+    return Fraction(found, MILLION)
+
+
 def decide_repeats(
     predictions: pd.DataFrame,
     repeats: pd.DataFrame,
     frame_labels: pd.DataFrame,
     index: pd.DataFrame,
     params: AggregateParams,
+    splits: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Decide every frame by each further training of the recipe, each at an alpha of its own if that is auto.
 
@@ -141,6 +181,7 @@ def decide_repeats(
         frame_labels: Table FRAME_LABELS.
         index: Table PATCH_INDEX.
         params: Section `aggregate`.
+        splits: As for `decide_frames`.
 
     Returns:
         Table REPEAT_DECISIONS.
@@ -149,7 +190,7 @@ def decide_repeats(
         TableError: If a training does not answer exactly the patches of the first.
     """
     found = [
-        decide_frames(answers, frame_labels, index, params).assign(repeat=repeat)
+        decide_frames(answers, frame_labels, index, params, splits).assign(repeat=repeat)
         for repeat, answers in repeated_predictions(predictions, repeats).items()
     ]
     names = REPEAT_DECISIONS.names

@@ -4,12 +4,30 @@ from reseed.params.aggregate import AggregateParams
 from reseed.params.load import section_problems
 
 
-@pytest.mark.parametrize("alpha", [0, 1, 0.5, 0.123456, 1e-06, "auto"])
+@pytest.mark.parametrize(
+    "alpha", [0, 1, 0.5, 0.123456, 1e-06, "auto", "guaranteed 0.05 by group", "guaranteed .1 by frame"]
+)
 def test_allowed(alpha: object) -> None:
     assert section_problems({"aggregate": {"rule": "ratio", "alpha": alpha}}, "aggregate", AggregateParams) == []
 
 
-@pytest.mark.parametrize("alpha", [-0.1, 1.01, 2, float("nan"), True, None, "0.5", "best", [0.1]])
+@pytest.mark.parametrize(
+    "alpha",
+    [
+        -0.1,
+        1.01,
+        2,
+        float("nan"),
+        True,
+        None,
+        "0.5",
+        "best",
+        "guaranteed",
+        "guaranteed 0.0 by group",
+        "guaranteed 0.05 by site",
+        [0.1],
+    ],
+)
 def test_refused_in_one_line(alpha: object) -> None:
     problems = section_problems({"aggregate": {"rule": "ratio", "alpha": alpha}}, "aggregate", AggregateParams)
     assert len(problems) == 1

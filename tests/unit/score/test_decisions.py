@@ -4,9 +4,11 @@ import pandas as pd
 import pytest
 
 from reseed.artifacts.catalog import FRAME_LABELS
+from reseed.artifacts.patches import PATCH_INDEX, SPLITS_TABLE
 from reseed.artifacts.predictions import FRAME_PREDICTIONS, PATCH_PREDICTIONS
 from reseed.base.errors import TableError
-from reseed.score.decisions import count_patches, frame_table
+from reseed.params.aggregate import AggregateParams
+from reseed.score.decisions import count_patches, decide_frames, frame_table
 
 
 def patches(frames: dict[str, tuple[str, list[str]]]) -> pd.DataFrame:
@@ -95,3 +97,38 @@ def test_an_unknown_decision_is_refused() -> None:
 def test_two_references_for_a_frame_are_refused() -> None:
     with pytest.raises(TableError, match=r"a\.jpg: two reference decisions"):
         count_patches(patches(FRAMES), labels(("a.jpg", "A", "Deploy", 1), ("a.jpg", "B", "Deploy", 1)))
+
+
+def guaranteed(alpha: str, groups: int, rule: str = "ratio", *, known: bool = True) -> pd.DataFrame:
+    """One val frame of 4 patches in each group; the first has 2 Deploy patches and is No-Deploy, the others Deploy."""
+    frames = {
+        f"{n:02d}.jpg": ("val", ["Deploy"] * (3 if n else 2) + ["Coral"] * (1 if n else 2)) for n in range(groups)
+    }
+    predicted = patches(frames)
+    gold = labels(*[(name, "A", "Deploy" if number else "No-Deploy", 1) for number, name in enumerate(frames)])
+    split = SPLITS_TABLE.frame([{"frame_id": name, "group": name, "split": "val"} for name in frames])
+    index = PATCH_INDEX.frame(
+        [
+            {"patch_id": row.patch_id, "frame_id": row.frame_id, "row": 0, "col": number % 4}
+            | {"x0": 0, "y0": 0, "x1": 1, "y1": 1}
+            for number, row in enumerate(predicted.itertuples())
+        ]
+    )
+    params = AggregateParams.model_validate({"rule": rule, "alpha": alpha})
+    return decide_frames(predicted, gold, index, params, split if known else None)
+
+
+@pytest.mark.parametrize("unit", ["group", "frame"])
+def test_a_guaranteed_alpha_by_hand(unit: str) -> None:
+    # 0.05 x 20 - 1 = 0: of 19 units none may be a wrong drop, so alpha is 2/4. 0.1 x 20 - 1 = 1: one may be.
+    assert set(guaranteed(f"guaranteed 0.05 by {unit}", 19)["alpha"]) == {0.5}
+    assert set(guaranteed(f"guaranteed 0.1 by {unit}", 19)["alpha"]) == {0.0}
+
+
+def test_a_guarantee_that_cannot_be_given() -> None:
+    with pytest.raises(TableError, match="needs 19 groups with a reference decision, there are 6"):
+        guaranteed("guaranteed 0.05 by group", 6)
+    with pytest.raises(TableError, match=r"aggregate\.rule logistic has no alpha; set ratio"):
+        guaranteed("guaranteed 0.05 by group", 19, "logistic")
+    with pytest.raises(TableError, match="groups are not known here"):
+        guaranteed("guaranteed 0.05 by group", 19, known=False)
