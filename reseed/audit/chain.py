@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from graphlib import TopologicalSorter
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -219,12 +220,19 @@ def _way_back(run: Run) -> list[str]:
     """Return a way from the score to the raw data: the longest, stage by stage; it ends where nothing made a file."""
     makers = {out["path"]: stage for stage in run.lock.values() for out in stage.get("outs") or []}
 
-    def longest(path: str, above: tuple[str, ...]) -> list[str]:
-        deps = [str(dep["path"]) for dep in makers.get(path, {}).get("deps") or []]
-        ways = [longest(dep, (*above, path)) for dep in deps if dep in makers and dep not in above and dep != path]
-        return [path, *max(ways, key=lambda way: (way[-1] == RAW, len(way)), default=[])]
-
-    return longest(METRICS, ())
+    reads = {path: [str(dep["path"]) for dep in stage.get("deps") or []] for path, stage in makers.items()}
+    # Of each file whether its way ends at the raw data, its length, and what comes next: each is looked at once, as
+    # there may be more ways than anybody can count.
+    ways: dict[str, tuple[bool, int, str]] = {}
+    for path in TopologicalSorter(reads).static_order():  # CycleError is a ValueError: no file is its own source
+        made = [dep for dep in reads.get(path, []) if dep in makers]
+        following = max(made, key=lambda dep: ways[dep][:2], default="")
+        ends, length, _ = ways[following] if made else (path == RAW, 0, "")
+        ways[path] = (ends, length + 1, following)
+    way = [METRICS]
+    while way[-1] in ways and (following := ways[way[-1]][2]):
+        way.append(following)
+    return way
 
 
 def _both(run: Run) -> list[str]:

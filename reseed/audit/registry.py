@@ -120,8 +120,9 @@ def _checked(name: str, check: Callable[[Audit], Check], audit: Audit) -> Check:
         return Check(NOT_CHECKED, reason, wanted=False)
     try:
         return check(audit)
-    except MissingError as error:
-        return Check(NOT_CHECKED, str(error))
+    # The system refuses a name that is too long, or a file where a folder should be.
+    except (MissingError, OSError, MemoryError) as error:
+        return Check(NOT_CHECKED, str(error) or type(error).__name__)
     except TableError as error:  # of another version of the project perhaps
         return Check(NOT_CHECKED, f"not readable by this version: {error}")
     except ReseedError as error:

@@ -217,7 +217,7 @@ def _watch(process: "subprocess.Popen[bytes]", folder: Path, limits: Limits, tol
             pause_s = max(_POLL_S, _POLL_SHARE * (time.monotonic() - looked))  # a folder may hold many files
             if stopped:
                 break
-    return stopped
+    return stopped or _broken(process.pid, folder, limits, 0, told)
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:
@@ -249,7 +249,9 @@ def _broken(pid: int, folder: Path, limits: Limits, passed_s: float, told: Seque
     for parent, folders, names in os.walk(folder):
         for name in (*folders, *names):
             with contextlib.suppress(OSError):
-                written += os.lstat(os.path.join(parent, name)).st_blocks * 512  # noqa: PTH118  thousands of files
+                about = os.lstat(os.path.join(parent, name))  # noqa: PTH118  thousands of files
+                # A file without content claims its length, and whoever reads it gets that many bytes.
+                written += max(about.st_blocks * _BLOCK_BYTES, about.st_size)
     written += sum(_unlinked(family).values())
     return f"it wrote more than {limits.disk_bytes:,} bytes" if written > limits.disk_bytes else ""
 

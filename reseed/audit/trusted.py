@@ -177,6 +177,7 @@ UNKNOWN: Final[dict[str, str]] = {
     "looks": "figures, reports and commands may look or say something else",
 }
 _DIFF_LINES: Final = 2000
+_DIFF_LONGEST: Final = 5000  # lines of a file
 
 
 def check_code(run: Run, trusted: Code) -> Check:
@@ -225,17 +226,17 @@ def differences(run: Run, trusted: Code) -> Iterator[tuple[str, str]]:
 
 
 def diff_lines(run: Run, trusted: Code) -> list[str]:
-    """Return the differences as a unified diff, the trusted code first; control characters are written out."""
+    """Return the differences as a unified diff, the trusted code first."""
     lines: list[str] = []
     for path, how in differences(run, trusted):
         sides = [trusted.files.get(path, b""), run.source(path) if run.has(path) else b""]
-        if any(b"\0" in side for side in sides):
-            lines.append(f"{how} (binary)")
+        # Comparing takes the square of the length.
+        if any(b"\0" in side or side.count(b"\n") > _DIFF_LONGEST for side in sides):
+            lines.append(f"{how} (binary, or longer than {_DIFF_LONGEST} lines)")
             continue
         old, new = (side.decode(errors="replace").splitlines() for side in sides)
         lines += difflib.unified_diff(old, new, f"{path} ({trusted.name})", f"{path} ({run.name})", lineterm="")
-    shown = [printable(line) for line in lines[:_DIFF_LINES]]
-    return shown + ([f"and {len(lines) - _DIFF_LINES} lines more"] if len(lines) > _DIFF_LINES else [])
+    return lines[:_DIFF_LINES] + ([f"and {len(lines) - _DIFF_LINES} lines more"] if len(lines) > _DIFF_LINES else [])
 
 
 def group_of(path: str) -> str:
@@ -257,8 +258,3 @@ def _shadow(path: str) -> str:
         return ": Python runs it at every start"
     module = name.parts[0].split(".")[0]
     return f": `import {module}` takes it before any library of that name"
-
-
-def printable(line: str) -> str:
-    """Return a line with control characters written out: text of others does nothing to a terminal."""
-    return "".join(c if c.isprintable() or c == "\t" else repr(c)[1:-1] for c in line)

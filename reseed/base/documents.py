@@ -4,6 +4,7 @@ A few lines of YAML can stand for a billion values, hold themselves, or be neste
 """
 
 import json
+import math
 from typing import Any, Final
 
 from ruamel.yaml import YAML
@@ -62,12 +63,27 @@ def parse_json(content: bytes, where: str, error: type[ReseedError] = ReseedErro
     if len(content) > JSON_BYTES:
         raise error(f"{where}: {len(content):,} bytes of JSON; at most {JSON_BYTES:,} are read")
     try:
-        value = json.loads(content)
+        value = json.loads(content, object_pairs_hook=_once, parse_constant=_number, parse_float=_number)
     except RecursionError as cause:
         raise error(f"{where}: nested too deep to be read") from cause
     except ValueError as cause:
         raise error(f"{where}: not readable as JSON: {cause}") from cause
     _require_shallow(value, where, error)
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, each of whose keys stands there once: of two values each reader could take another."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands there twice")
+    return found
+
+
+def _number(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"{text} is no number of JSON, or too large for one")
     return value
 
 

@@ -3,6 +3,11 @@
 EXIT_USER_ERROR = 2
 
 
+def printable(text: str) -> str:
+    """Return a text with control characters written out: text of others does nothing to a terminal."""
+    return "".join(c if c.isprintable() or c in "\t\n" else repr(c)[1:-1] for c in text)
+
+
 class ReseedError(Exception):
     """A problem in what the user gave; the message names what, where, got, allowed and the way out."""
 

@@ -13,7 +13,7 @@ from reseed.audit.objects import working_folder
 from reseed.audit.recompute import conclusions
 from reseed.audit.registry import CHECKS, OPTIONAL, Audit, read_claims, run_checks, verdict
 from reseed.audit.statement import data_statement, files_table, frame_effect
-from reseed.audit.trusted import FAIL, Check, diff_lines, printable, trusted_code
+from reseed.audit.trusted import FAIL, Check, diff_lines, trusted_code
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_text
 from reseed.cli.main import add_json, show
@@ -145,7 +145,7 @@ def _lines(report: Mapping[str, Any]) -> list[str]:
     lines += ["", *_frame(report["frame"])] if "frame" in report else []
     lines += [f"exported {what}" for what in report.get("exported", [])]
     lines += ["", *report["conclusions"], "", report["verdict"]]
-    return [printable(part) for line in lines for part in line.split("\n")]
+    return lines
 
 
 def _statement(statement: dict[str, Any]) -> list[str]:

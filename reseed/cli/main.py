@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.base.csv import TextTable, read_text_table
-from reseed.base.errors import EXIT_USER_ERROR, ReseedError, TableError
+from reseed.base.errors import EXIT_USER_ERROR, ReseedError, TableError, printable
 
 RESAMPLES: Final = 10_000
 SEED: Final = 0
@@ -85,11 +85,11 @@ def parse_wanted(texts: Sequence[str], tables: Sequence[TextTable]) -> list[tupl
 def show(report: Mapping[str, Any], text: Callable[[Mapping[str, Any]], list[str] | str], *, as_json: bool) -> None:
     """Print a report: `text` makes its lines or its page, between notices if it is of rendered frames."""
     if as_json:
-        sys.stdout.write(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        sys.stdout.write(json.dumps(report, indent=2, allow_nan=False) + "\n")
         return
     notice = f"*** {SYNTHETIC_NOTICE} ***"
     made = text(report)
-    page = made.rstrip("\n") if isinstance(made, str) else "\n".join(made)
+    page = printable(made.rstrip("\n") if isinstance(made, str) else "\n".join(made))
     sys.stdout.write(f"{notice}\n\n{page}\n\n{notice}\n" if report["synthetic"] else f"{page}\n")
 
 
@@ -148,7 +148,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return int(command.run(parser.parse_args(arguments[1:])))
     except ReseedError as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {printable(str(error))}\n")
         return EXIT_USER_ERROR
 
 

@@ -22,11 +22,24 @@ _EXPERIMENTS: Final = "refs/exps"
 _INTERNAL: Final = {"exec", "stash", "queue", "celery", "temp", "apply"}
 _LINK_MODE: Final = "120000"
 _FILE_MODE: Final = "100"
+# Nothing is read in the place of what was asked for, and no command of a configuration that came along is run: not to
+# list files, to bring objects that a partial clone left out, or to look at a signature.
+_AS_IT_IS: Final = (
+    "--no-replace-objects",
+    "--no-optional-locks",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "protocol.allow=never",
+    "-c",
+    "log.showSignature=false",
+)
 # Of one file that git tracks, and of all small ones together, which are read at once.
 FILE_BYTES: Final = 256 << 20
 _SMALL_BYTES: Final = 1 << 20
 _ALL_SMALL_BYTES: Final = 512 << 20
-_OBJECT_BYTES: Final = 16 << 30
+OBJECT_BYTES: Final = 16 << 30
+_READ_BYTES: Final = 2 << 30  # a table, a list of files
 
 
 @dataclass(frozen=True)
@@ -195,8 +208,8 @@ class Repository:
             raise MissingError(f"{what} is not in the DVC cache, and no remote is set up to fetch it from") from error
         where = remote.oid_to_path(digest)
         try:
-            if (remote.fs.size(where) or 0) > _OBJECT_BYTES:
-                raise ReseedError(f"{what}: more than {_OBJECT_BYTES:,} bytes in the remote; they are not fetched")
+            if (remote.fs.size(where) or 0) > OBJECT_BYTES:
+                raise ReseedError(f"{what}: more than {OBJECT_BYTES:,} bytes in the remote; they are not fetched")
             with new_file(goal or self.cached(digest)) as part:
                 remote.fs.get_file(where, str(part))
                 part.chmod(0o444)  # as DVC protects its objects
@@ -246,7 +259,8 @@ class Repository:
         ]
 
     def _git(self, *arguments: str, may_fail: bool = False, stdin: bytes = b"") -> Any:
-        done = subprocess.run(["git", *arguments], cwd=self.root, input=stdin, capture_output=True, check=False)
+        command = ["git", *_AS_IT_IS, *arguments]
+        done = subprocess.run(command, cwd=self.root, input=stdin, capture_output=True, check=False)
         if done.returncode == 0:
             return done.stdout
         if may_fail:
@@ -271,6 +285,17 @@ def require_digest(content: bytes, digest: str, what: str) -> None:
 def damaged(what: str, digest: str) -> str:
     """Return what is said of an object that does not hash to its name."""
     return f"{what} is damaged: it does not hash to its name {digest}; remove it and fetch"
+
+
+def bounded_bytes(path: Path, what: str) -> bytes:
+    """Return the content of a file that is read at once.
+
+    Raises:
+        ReseedError: If it is too long for that: a file without content can claim any length.
+    """
+    if (length := path.stat().st_size) > _READ_BYTES:
+        raise ReseedError(f"{what}: {length:,} bytes; at most {_READ_BYTES:,} are read at once")
+    return path.read_bytes()
 
 
 def file_md5(path: Path) -> str:

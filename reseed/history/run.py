@@ -28,7 +28,16 @@ from reseed.history.recorded import (
     require_inside,
     require_md5,
 )
-from reseed.history.repository import HERE, MissingError, Repository, Revision, Tracked, md5_of, require_digest
+from reseed.history.repository import (
+    HERE,
+    MissingError,
+    Repository,
+    Revision,
+    Tracked,
+    bounded_bytes,
+    md5_of,
+    require_digest,
+)
 from reseed.score.registry import SCORES, TASKS, class_key
 
 if TYPE_CHECKING:
@@ -111,7 +120,7 @@ class Run:
         here = self.repository.root / path
         if path not in self.outputs:
             if not self.commit and here.is_file() and not here.is_symlink():
-                return here.read_bytes()
+                return bounded_bytes(here, path)
             raise ReseedError(
                 f"{self.name} has no {path}: neither git nor its {LOCK} knows it; run `dvc repro` there and commit "
                 f"{LOCK}"
@@ -119,9 +128,10 @@ class Run:
         digest = str(self.outputs[path]["md5"])
         cached = self.repository.cached(digest)
         if not cached.is_file():
-            content = here.read_bytes() if not self.commit and here.is_file() and not here.is_symlink() else b""
+            lies_here = not self.commit and here.is_file() and not here.is_symlink()
+            content = bounded_bytes(here, path) if lies_here else b""
             return content if md5_of(content) == digest else self._from_remote(path, digest)
-        content = cached.read_bytes()
+        content = bounded_bytes(cached, path)
         if md5_of(content) != digest.removesuffix(".dir"):
             raise ReseedError(
                 f"{cached}: damaged, it is not the {path} (md5 {digest}) of {self.name}; remove it and fetch"
@@ -155,7 +165,7 @@ class Run:
         listing = self.object(digest)
         if listing is None:
             raise MissingError(f"{path}: no object {digest}")
-        content = listing.read_bytes()
+        content = bounded_bytes(listing, f"the list of the files of {path}")
         require_digest(content, digest, f"the list of the files of {path}")
         entries = parse_json(content, f"the list of the files of {path}")
         if not isinstance(entries, list) or not all(
@@ -367,7 +377,7 @@ class Run:
         try:
             with tempfile.TemporaryDirectory(prefix="reseed-") as folder:
                 goal = None if self.remote == "keep" else Path(folder, digest)
-                return self.repository.fetch(digest, what, goal).read_bytes()
+                return bounded_bytes(self.repository.fetch(digest, what, goal), what)
         except MissingError as error:
             raise MissingError(f"{error}; {_REMEDY}") from error
 

@@ -1,13 +1,15 @@
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from reseed.audit.chain import _keys, closure
+from reseed.audit.chain import _keys, _way_back, closure
 from reseed.audit.registry import CHECKS, Audit, _equals, flat_scores, read_claims, run_checks, verdict
 from reseed.audit.trusted import DIFFERS, FAIL, NOT_CHECKED, PASS, Check, judged
 from reseed.base.errors import ReseedError
 from reseed.history.recorded import _value, same_value
+from reseed.history.run import METRICS, RAW
 
 
 @pytest.mark.parametrize(
@@ -109,3 +111,29 @@ def test_nothing_is_called_verified_that_was_not(checks: dict[str, Check], line:
     found = verdict(checks)
     assert line in found.line
     assert (found.exit_code, found.passed) == (exit_code, found.line == "VERIFIED")
+
+
+def test_what_the_system_refuses_is_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of files may name `a` and `a/b`, or a name that no file system takes."""
+    nothing: Any = None
+    for refused in (OSError(36, "File name too long", "a" * 300), MemoryError()):
+
+        def check(_: Audit, refused: BaseException = refused) -> Check:
+            raise refused
+
+        monkeypatch.setitem(CHECKS, "claim", check)
+        found = run_checks(Audit(nothing, nothing, Path(), {}, frozenset(CHECKS) - {"claim"}))["claim"]
+        assert (found.status, found.reason) == (NOT_CHECKED, str(refused) or "MemoryError")
+
+
+def test_a_chain_with_more_ways_than_can_be_counted_is_walked_at_once() -> None:
+    layers = [[f"data/{depth}/a", f"data/{depth}/b"] for depth in range(60)]
+    lock = {"pull": {"outs": [{"path": RAW}]}, "score": {"outs": [{"path": METRICS}]}}
+    below = [RAW]
+    for depth, layer in enumerate(layers):
+        lock[f"s{depth}"] = {"deps": [{"path": p} for p in below], "outs": [{"path": p} for p in layer]}
+        below = layer
+    lock["score"]["deps"] = [{"path": p} for p in below]
+    outputs = {out["path"]: out for stage in lock.values() for out in stage["outs"]}
+    way = _way_back(SimpleNamespace(lock=lock, outputs=outputs))  # type: ignore[arg-type]
+    assert (way[0], way[-1], len(way)) == (METRICS, RAW, 62)

@@ -169,6 +169,11 @@ run_limited(sandboxed([sys.executable, "-I", "-c", {code!r}], folder, []), folde
             "it wrote more than",
         ),
         (
+            "for n in range(30): open(str(n), 'wb').truncate(1 << 20)\nraise SystemExit(1)",  # sparse, and gone
+            Limits(time_s=60, disk_bytes=20 << 20),
+            "it wrote more than",
+        ),
+        (
             "import time\nx = b'x' * (300 << 20)\ntime.sleep(60)",
             Limits(time_s=60, memory_bytes=200 << 20),
             "it took more than",

@@ -54,6 +54,10 @@ def test_yaml_that_would_hurt_its_reader_is_one_clear_line(text: str, message: s
         (b"{", "not readable as JSON"),
         (b"\xff\xfe{", "not readable as JSON"),
         (b"1" * 10_000, "not readable as JSON"),
+        (b'{"a": {"f1": 99.0, "f1": 84.0}}', "the key 'f1' stands there twice"),
+        (b'{"f1": NaN}', "NaN is no number of JSON"),
+        (b'{"f1": -Infinity}', "-Infinity is no number of JSON"),
+        (b'{"f1": 1e999}', "1e999 is no number of JSON, or too large"),
     ],
 )
 def test_json_that_would_hurt_its_reader_is_one_clear_line(content: bytes, message: str) -> None:

@@ -1,12 +1,14 @@
 import argparse
 import importlib
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from reseed.cli.main import COMMANDS, main
+from reseed.base.errors import printable
+from reseed.cli.main import COMMANDS, main, show
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -45,3 +47,20 @@ def test_as_a_program_a_user_error_is_one_line_without_traceback(tmp_path: Path)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == f"error: {tmp_path / 'gone'}: no such file or folder\n"
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("sign", ["\x1b[2J", "\x9b2J", "\u202e", "\ud800", "\r"])
+def test_text_of_others_does_nothing_to_a_terminal(
+    sign: str, capsys: pytest.CaptureFixture[str], *, as_json: bool
+) -> None:
+    """Escape sequences, also of one character; turned writing; half a character, which no terminal can be sent."""
+    report = {"synthetic": False, "name": f"reef{sign}\tä"}
+    show(report, lambda report: [report["name"]], as_json=as_json)
+    shown = capsys.readouterr().out
+    assert sign[0] not in shown
+    shown.encode()
+    if as_json:
+        assert json.loads(shown) == report
+    else:
+        assert shown == f"reef{printable(sign)}\tä\n"

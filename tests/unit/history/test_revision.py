@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from reseed.audit.objects import _workspace
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_text
 from reseed.compare.comparison import changed_code
@@ -122,3 +123,54 @@ def test_what_lies_around_in_the_workspace_is_no_change(history: History) -> Non
         "files": [{"path": "reseed/new.py", "added": 1, "removed": 0}],
         "other_files": ["docs/note_md"],
     }
+
+
+def test_no_replacement_is_read_in_the_place_of_a_commit(history: History) -> None:
+    """`refs/replace` comes along with a copied repository, and git follows it without a word."""
+    honest = history.commit(reef(), docs__note_md="honest\n")
+    history.git("replace", honest, history.commit(reef(), docs__note_md="forged\n"))
+    repository = Repository(history.root)
+    assert Run(repository, repository.resolve(honest)).source("docs/note_md") == b"honest\n"
+
+
+@pytest.mark.parametrize("key", ["core.fsmonitor", "gpg.program", "remote.origin.uploadpack"])
+def test_no_command_of_a_configuration_that_came_along_is_run(history: History, tmp_path: Path, key: str) -> None:
+    commit = history.commit(reef(), docs__note_md="note\n")
+    blob = history.git("rev-parse", f"{commit}:docs/note_md")
+    raw = history.git("cat-file", "commit", commit).replace("\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n\n", 1)
+    write_text(tmp_path / "signed", raw + "\n")
+    signed = history.git("hash-object", "-t", "commit", "-w", str(tmp_path / "signed"))
+    script, ran = tmp_path / "command.sh", tmp_path / "ran"
+    write_text(script, f"#!/bin/sh\ntouch {ran}\n")
+    script.chmod(0o755)
+    others = {"log.showSignature": "true", "remote.origin.url": str(tmp_path), "remote.origin.promisor": "true"}
+    others |= {"core.repositoryFormatVersion": "1", "extensions.partialClone": "origin"}
+    for name, value in {**others, key: str(script)}.items():
+        history.git("config", name, value)
+    (history.root / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    repository = Repository(history.root)
+    _ = Run(repository).tracked
+    repository.committed_at(signed)
+    with pytest.raises(ReseedError, match=r"git cat-file failed|git lacks|ls-tree failed"):
+        Run(repository, repository.resolve(commit)).source("docs/note_md")
+    assert not ran.exists()
+
+
+def test_a_file_that_claims_a_huge_length_is_not_read(history: History) -> None:
+    history.commit(reef())
+    digest = history.digest(PATCHES)
+    with history.object(digest).open("r+b") as writer:
+        writer.truncate(200 << 30)
+    with pytest.raises(ReseedError, match=r"patches\.csv: 214,748,364,800 bytes; at most"):
+        Run(Repository(history.root)).read(PATCHES)
+    history.object(digest).unlink()
+    with (history.root / PATCHES).open("r+b") as writer:
+        writer.truncate(200 << 30)
+    with pytest.raises(ReseedError, match=r"patches\.csv: 214,748,364,800 bytes; at most"):
+        Run(Repository(history.root)).read(PATCHES)
+    assert any(f"{PATCHES} in the workspace is not the one" in line for line in _differing(history))
+
+
+def _differing(history: History) -> list[str]:
+    run = Run(Repository(history.root))
+    return list(_workspace(run, [(PATCHES, run.digests[PATCHES])]))
