@@ -6,16 +6,19 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from reseed.audit import stage_process
 from reseed.audit.redo import Foreign, Job, compared, made_digest, run_stages, trusted_limits
-from reseed.audit.rerun import compare_scores
+from reseed.audit.rerun import check_retrain, compare_scores
 from reseed.audit.sandbox import Limits
-from reseed.audit.trusted import Code
+from reseed.audit.trusted import FAIL, NOT_CHECKED, PASS, Code
+from reseed.base.files import write_text
 from reseed.history.repository import Repository, md5_of
-from reseed.history.run import Run
+from reseed.history.run import METRICS, Run
 from tests.unit.audit.history import History
 
 STAGES = {
@@ -187,3 +190,38 @@ def test_stages_run_after_those_whose_outputs_they_read() -> None:
     }
     code = Code("x", {"dvc.yaml": json.dumps({"stages": stages}).encode()})
     assert code.order() == ["pull", "train", "evaluate"]
+
+
+@pytest.mark.parametrize(
+    ("weights", "again", "status"),
+    [
+        ("none", None, PASS),  # None: the same network byte by byte
+        ("none", 80.0, PASS),
+        ("imagenet.pt", None, NOT_CHECKED),
+        ("imagenet.pt", 80.0, NOT_CHECKED),
+        ("imagenet.pt", 50.0, FAIL),
+    ],
+)
+def test_a_training_from_stored_start_weights_proves_nothing_of_them(
+    weights: str, again: float | None, status: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights that have learnt the test frames would give the forged score again."""
+
+    def train(*_: object) -> dict[str, str]:
+        write_text(tmp_path / "retrain" / METRICS, json.dumps({"patch": {"macro_f1": again}}))
+        return {}
+
+    for name, found in (("lay_out_stored", []), ("recorded_bytes", 0), ("made_digest", "" if again else "aa")):
+        monkeypatch.setattr(f"reseed.audit.rerun.{name}", lambda *_, found=found: found)
+    monkeypatch.setattr("reseed.audit.rerun.run_stages", train)
+    monkeypatch.setattr("reseed.audit.rerun.recorded_scores", lambda _: [])
+    run: Any = SimpleNamespace(
+        params={"train": {"checkpoint": "none", "weights": weights}},
+        source=lambda _: b"",
+        digests={"models/model.pt": "aa"},
+        metrics={"patch": {"macro_f1": 81.0}},
+    )
+    trusted: Any = SimpleNamespace(outputs=lambda _: set(), inputs=lambda _: [], ready=lambda folder: folder)
+    check = check_retrain(run, trusted, tmp_path)
+    assert check.status == status
+    assert ("imagenet.pt" in check.reason) == (status == NOT_CHECKED)
