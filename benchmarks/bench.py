@@ -28,7 +28,7 @@ from benchmarks.rows import Row, ratio_row, show
 from benchmarks.tasks import INPUT_PX, PATCH_SIZE_PX
 from reseed.base.parallel import usable_cores
 from reseed.engines.export import export_network
-from reseed.engines.torch_engine import load_folder
+from reseed.engines.predictions import load_folder
 from reseed.network.checkpoint import describe_model, save_model
 from reseed.network.model import Network
 from reseed.patches.resize import RESIZE_RULE

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from reseed.artifacts.catalog import FRAME_LABELS, FRAMES
 from reseed.artifacts.leakage import read_leakage
-from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS, SPLITS_TABLE
+from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS, SPLITS_TABLE, TRAINING_CURVE
 from reseed.artifacts.predictions import (
     BASELINE_PREDICTIONS,
     CONDITIONS,
@@ -14,7 +14,6 @@ from reseed.artifacts.predictions import (
     REPEAT_PREDICTIONS,
 )
 from reseed.artifacts.raw import read_raw
-from reseed.artifacts.training import TRAINING_CURVE
 from reseed.base.files import read_json, write_bytes, write_folder, write_json, write_text
 from reseed.figures.report import PICTURES, ReportData, notices
 from reseed.figures.style import marked, png_bytes

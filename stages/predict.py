@@ -6,8 +6,7 @@ from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS, SPLITS_TABLE
 from reseed.artifacts.predictions import PATCH_PREDICTIONS
 from reseed.base.files import read_json, write_json
 from reseed.engines.facts import require_geometry
-from reseed.engines.predictions import predict_all, prediction_rows
-from reseed.engines.torch_engine import load_folder
+from reseed.engines.predictions import load_folder, predict_all, prediction_rows
 from reseed.network.checkpoint import load_without_val
 from reseed.network.patch_set import join_patches, open_images
 from reseed.network.runtime import use_numerics

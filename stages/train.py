@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS, SPLITS_TABLE, TRAIN, VAL
-from reseed.artifacts.training import TRAINING_CURVE
+from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS, SPLITS_TABLE, TRAIN, TRAINING_CURVE, VAL
 from reseed.base.files import read_json, write_json
 from reseed.network.checkpoint import describe_model, save_model, save_without_val, trainings_folder
 from reseed.network.patch_set import join_patches, open_images

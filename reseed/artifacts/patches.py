@@ -1,4 +1,4 @@
-"""Tables of the patches: `splits.csv` (train, val or test), `index.csv` and `labels.csv` (each row of the patches)."""
+"""Tables of the patches (`splits.csv`, `index.csv`, `labels.csv`) and of the training that learns from them."""
 
 from typing import Final
 
@@ -45,4 +45,17 @@ PATCH_LABELS = Table(
         Column("gold", "int", "1 if this annotator is the reference (catalog.annotator)"),
     ),
     key=("patch_id", "annotator"),
+)
+
+
+TRAINING_CURVE = Table(
+    columns=(
+        Column("epoch", "int", "pass over the training patches, from 1"),
+        Column("lr", "text", "learning rate used (text: 6 decimals would hide small ones)"),
+        Column("train_loss", "float", "mean loss of the augmented training patches"),
+        Column("val_loss", "float", "mean loss of the validation patches"),
+        Column("val_macro_f1", "float", "validation patch macro F1 (percent)"),
+        Column("val_accuracy", "float", "validation patch accuracy (percent)"),
+    ),
+    key=("epoch",),
 )

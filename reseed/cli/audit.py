@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from reseed.artifacts.patches import SPLITS
-from reseed.audit.exports.crate import require_crate_target, write_exports
+from reseed.audit.export_crate import require_crate_target, write_exports
 from reseed.audit.objects import working_folder
 from reseed.audit.recompute import conclusions
 from reseed.audit.registry import CHECKS, OPTIONAL, Audit, read_claims, run_checks, verdict

@@ -15,7 +15,7 @@ from reseed.base.files import write_bytes
 from reseed.engines.engine import ONNX_SUFFIX
 from reseed.engines.export import drawn_patches, export_network, require_parity
 from reseed.engines.facts import FLIPS, ModelFacts
-from reseed.engines.torch_engine import load_folder
+from reseed.engines.predictions import load_folder
 from reseed.infer.calibration import read_calibration, require_model
 from reseed.network.checkpoint import CARD_FILE, MODEL_FILE
 from reseed.patches.store import open_patches

@@ -14,11 +14,10 @@ from reseed.base.parallel import usable_cores
 from reseed.engines.engine import AUTO, ENGINES, Engine, open_engine
 from reseed.infer.calibration import Calibration, carried, read_calibration, require_model, require_survey
 from reseed.infer.deciding import GoldLabels, Outcome, Rule, frames_text, read_gold, write_outcome
-from reseed.infer.frame_list import FrameList, common_root, find_frames
 from reseed.infer.frames import ListSource, Source, WatchedFolders
 from reseed.infer.geotags import Logs
 from reseed.infer.map_page import RENDERED_NOTICE, read_leaflet
-from reseed.infer.run_folder import RunIdentity, enter, locked, note_training
+from reseed.infer.run_folder import FrameList, RunIdentity, common_root, enter, find_frames, locked, note_training
 from reseed.infer.running import Progress, decide_all
 from reseed.infer.tables import BAD_FILE, MAP_FILE, SKIPPED_FILE, take_up
 from reseed.patches.resize import RESIZE_RULE

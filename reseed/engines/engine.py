@@ -99,7 +99,7 @@ def open_engine(model: Path, engine: str, threads: int, device: str = CPU, secti
         # Its metadata name the model.pt that it was made from: a claim, which another network can make too.
         return replace(opened, facts=replace(opened.facts, sha256=hashlib.sha256(data).hexdigest()))
     chosen = choose_engine(engine, device, section)
-    from reseed.engines.torch_engine import load_folder  # noqa: PLC0415  # torch takes seconds to import
+    from reseed.engines.predictions import load_folder  # noqa: PLC0415  # torch takes seconds to import
 
     return run_network(*load_folder(model), chosen, threads, device, section)
 
@@ -119,7 +119,7 @@ def run_network(
     """
     chosen = choose_engine(engine, device, section)
     if chosen == TORCH:
-        from reseed.engines.torch_engine import TorchEngine  # noqa: PLC0415  # torch takes seconds to import
+        from reseed.engines.predictions import TorchEngine  # noqa: PLC0415  # torch takes seconds to import
 
         return TorchEngine.of(network, facts, threads, device, f"{section}device")
     from reseed.engines.export import export_network  # noqa: PLC0415  # torch takes seconds to import

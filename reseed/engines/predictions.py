@@ -2,24 +2,97 @@
 
 Probabilities are calibrated by one temperature, which leaves every class as it is: Guo et al. 2017, "On calibration of
 modern neural networks", arXiv:1706.04599.
+
+The torch engine stands here too: any network, on any device.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from reseed.artifacts.patches import VAL
 from reseed.base.classes import CLASSES
-from reseed.base.errors import ReseedError
+from reseed.base.errors import ModelError, ReseedError
+from reseed.base.parallel import keep_freed_memory
 from reseed.base.probabilities import Probabilities, predicted_classes, softmax
-from reseed.engines.engine import AUTO, CPU, TORCH, Engine, run_network
-from reseed.engines.facts import ModelFacts
+from reseed.engines.engine import AUTO, CPU, TORCH, UNBOUNDED, Engine, run_network
+from reseed.engines.facts import ModelFacts, facts_of_geometry
+from reseed.network.checkpoint import CARD_FILE, MODEL_FILE, load_model
+from reseed.network.model import Network, network_logits
 from reseed.network.patch_set import PatchSet
+from reseed.network.runtime import resolve_device
 from reseed.params.predict import PredictParams
+
+
+def load_folder(folder: Path) -> tuple[Network, ModelFacts]:
+    """Return the network in a model folder, on the CPU, and what one has to know of it.
+
+    Raises:
+        ModelError: As `load_model`, or if it is a file.
+    """
+    if folder.is_file():
+        raise ModelError(
+            f"{folder}: is a file; give the folder that holds {MODEL_FILE} and {CARD_FILE}, or an .onnx file of "
+            "`python -m reseed export`"
+        )
+    network, card = load_model(folder / MODEL_FILE, folder / CARD_FILE, None)
+    return network, facts_of_geometry(card.geometry, card.backbone, card.sha256, folder)
+
+
+@dataclass(frozen=True)
+class TorchEngine:
+    """A network in torch.
+
+    Args:
+        network: On `place`.
+        place: Where it runs.
+        facts: What its description says.
+        version: Of torch.
+    """
+
+    network: Network
+    place: torch.device
+    facts: ModelFacts
+    version: str = torch.__version__
+    name: str = TORCH
+
+    @property
+    def device(self) -> str:
+        """`cpu`, `cuda` or `mps`."""
+        return self.place.type
+
+    @classmethod
+    def of(cls, network: Network, facts: ModelFacts, threads: int, device: str, key: str) -> "TorchEngine":
+        """Bring a network to its device.
+
+        Args:
+            network: On any device.
+            facts: What is known of it.
+            threads: CPU threads, for the whole process.
+            device: As `resolve_device` takes it.
+            key: Where the user set it, for the message.
+
+        Raises:
+            ParamsError: If this machine does not have the device.
+        """
+        where = resolve_device(device, key)
+        torch.set_num_threads(threads)
+        torch.backends.cudnn.deterministic = True
+        keep_freed_memory()
+        return cls(network.to(where), where, facts)
+
+    def logits(
+        self, images: npt.NDArray[np.uint8], batch_size: int = UNBOUNDED, rows: npt.NDArray[np.int64] | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Return what `Engine.logits` does."""
+        return network_logits(self.network, images, batch_size, self.place, rows, self.facts.flips)
+
 
 _HOTTEST: Final = 20.0  # temperatures from 1/20 to 20 are looked at
 _DECIMALS: Final = 6
@@ -95,9 +168,6 @@ def fit_temperature(logits: npt.NDArray[np.float64], gold: npt.NDArray[np.int64]
     return Calibration("temperature", temperature, len(gold), loss(1.0), loss(1 / temperature))
 
 
-if TYPE_CHECKING:
-    from reseed.network.model import Network
-
 PORTABLE: Final = "portable"
 
 
@@ -129,8 +199,8 @@ class Answers:
 
 
 def predict_all(
-    network: "Network",
-    without_val: "Network | None",
+    network: Network,
+    without_val: Network | None,
     facts: ModelFacts,
     images: npt.NDArray[np.uint8],
     patches: PatchSet,
@@ -156,7 +226,7 @@ def predict_all(
     # ONNX Runtime and OpenVINO take what the processor has and cannot be held to less.
     kind = TORCH if params.engine == AUTO and params.numerics == PORTABLE else params.engine
 
-    def engine_of(which: "Network") -> Engine:
+    def engine_of(which: Network) -> Engine:
         return run_network(which, facts, kind, params.threads, params.device, "predict.")
 
     engine = engine_of(network)

@@ -14,7 +14,7 @@ from reseed.base.errors import ReseedError, TableError
 from reseed.base.parallel import ordered_map
 from reseed.engines.facts import ModelFacts
 from reseed.infer.deciding import Decided, Rule, decide, frames_text
-from reseed.infer.frame_list import Frame, FrameList
+from reseed.infer.run_folder import Frame, FrameList
 from reseed.infer.sample import Sample, read_document, survey_sha256
 from reseed.params.load import Section
 from reseed.score.alpha import exact

@@ -18,9 +18,9 @@ from reseed.base.errors import ImageError, TableError
 from reseed.base.grid import tile_boxes
 from reseed.base.probabilities import predicted_classes, softmax
 from reseed.engines.engine import Engine
-from reseed.infer.frame_list import Frame
 from reseed.infer.geotags import Exif, exif_in, geojson, write_geojson
 from reseed.infer.map_page import Story, thumbnail_jpeg, write_map
+from reseed.infer.run_folder import Frame
 from reseed.infer.tables import (
     MAP_FILE,
     TRACK_FILE,

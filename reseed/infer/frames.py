@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from reseed.infer.frame_list import Frame, is_frame_name, name_below, walk_folders
+from reseed.infer.run_folder import Frame, is_frame_name, name_below, walk_folders
 from reseed.sources.inventory import HEAD_BYTES, JPEG, sniff_format
 
 POLL_S: Final = 0.25

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from reseed.base.errors import TableError
 from reseed.base.files import write_text
-from reseed.infer.frame_list import LOG_FILE, Frame, sequence_of
+from reseed.infer.run_folder import LOG_FILE, Frame, sequence_of
 from reseed.infer.tables import FrameRow, writing
 from reseed.sources.inventory import is_picture_name
 from reseed.survey.geotag import Facts, Geotag, distance_m, merge, read_exif

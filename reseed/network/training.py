@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from reseed.artifacts.training import TRAINING_CURVE
+from reseed.artifacts.patches import TRAINING_CURVE
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ReseedError
 from reseed.base.parallel import progress, tell

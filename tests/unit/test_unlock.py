@@ -52,6 +52,8 @@ def test_nothing_is_removed_while_another_dvc_writes_there(tmp_path: Path, rwloc
 
 def test_repro_unlocks_before_dvc_begins() -> None:
     lines = [line.strip() for line in (ROOT / "Makefile").read_text().splitlines()]
-    for number, line in enumerate(lines):
-        if line.endswith("dvc repro"):
-            assert lines[number - 1].startswith("python .ci/unlock"), line
+    begins = [number for number, line in enumerate(lines) if "dvc repro --force" in line]
+    assert len(begins) == 2
+    for number in begins:
+        assert lines[number - 1].startswith("python .ci/unlock"), lines[number]
+        assert lines[number + 1].endswith("dvc repro"), lines[number]

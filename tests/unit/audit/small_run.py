@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reseed.audit.exports.attestation import run_files
-from reseed.audit.exports.entities import CrateRun
+from reseed.audit.export_attestation import run_files
+from reseed.audit.export_entities import CrateRun
 from reseed.audit.trusted import NOT_CHECKED, PASS, Check
 from reseed.history.repository import Repository
 from reseed.history.run import Run

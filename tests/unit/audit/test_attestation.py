@@ -12,7 +12,7 @@ from in_toto_attestation.predicates.provenance.v1 import provenance_pb2
 from in_toto_attestation.v1 import statement_pb2
 from in_toto_attestation.v1.statement import Statement
 
-from reseed.audit.exports.attestation import provenance, run_files
+from reseed.audit.export_attestation import provenance, run_files
 from reseed.audit.statement import release_of
 from reseed.base.errors import ReseedError
 from reseed.history.run import Run

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from reseed.artifacts.raw import SYNTHETIC_NOTICE
-from reseed.audit.exports import crate as crate_module
-from reseed.audit.exports.crate import METADATA, check_crate, require_crate_target, write_crate
-from reseed.audit.exports.entities import PROFILES, CrateRun, run_entities
+from reseed.audit import export_crate as crate_module
+from reseed.audit.export_crate import METADATA, check_crate, require_crate_target, write_crate
+from reseed.audit.export_entities import PROFILES, CrateRun, run_entities
 from reseed.base.errors import ReseedError
 from tests.unit.audit.small_run import CACHED, LOST, md5, small_crate
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from reseed.infer import frame_list, tables
+from reseed.infer import run_folder, tables
 from reseed.infer.run_folder import RUN_FILE
 from tests.unit.infer.boat import Infer, decided, frame_jpeg, rows, write_tow
 
@@ -82,15 +82,15 @@ def test_a_folder_that_is_called_like_a_picture_is_searched(tmp_path: Path, boat
 
 def test_a_file_that_vanishes_or_grows_meanwhile(tmp_path: Path, boat: Infer, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = write_tow(tmp_path / "frames", ["dddddddd", "nnnnnnnn", "cccccccc", "dddddddd"])
-    real = frame_list.FrameList.__init__
+    real = run_folder.FrameList.__init__
 
-    def later(self: frame_list.FrameList, *rest: object, **more: object) -> None:
+    def later(self: run_folder.FrameList, *rest: object, **more: object) -> None:
         real(self, *rest, **more)  # type: ignore[arg-type]  # as they come
         paths[2].unlink()
         with paths[3].open("ab") as writer:
             writer.write(frame_jpeg("nnnnnnnn"))
 
-    monkeypatch.setattr(frame_list.FrameList, "__init__", later)
+    monkeypatch.setattr(run_folder.FrameList, "__init__", later)
     assert boat() == 3
     assert set(decided(tmp_path / "out")) >= {"0000", "0001"}
     assert rows(tmp_path / "out", tables.BAD_FILE)[0]["reason"] == "unreadable"

@@ -20,7 +20,7 @@ from reseed.engines.engine import Engine, choose_engine, open_engine
 from reseed.engines.export import export_network
 from reseed.engines.facts import recorded_alpha, require_geometry
 from reseed.engines.onnx_engine import step_patches
-from reseed.engines.torch_engine import TorchEngine, load_folder
+from reseed.engines.predictions import TorchEngine, load_folder
 from reseed.network.model import Network, network_logits
 from reseed.network.pretrained import find_weights
 from reseed.patches.resize import grid_patches

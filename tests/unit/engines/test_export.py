@@ -18,7 +18,7 @@ from reseed.base.errors import ModelError
 from reseed.base.probabilities import predicted_classes, softmax
 from reseed.engines.export import FRAME_OUTPUTS, PATCH_OUTPUTS, drawn_patches, export_network, require_parity
 from reseed.engines.onnx_engine import OnnxEngine
-from reseed.engines.torch_engine import load_folder
+from reseed.engines.predictions import load_folder
 from reseed.network.model import LAST_LAYER, Network, network_logits
 from reseed.score.alpha import decisions
 from tests.unit.network.lively import PATCHES, lively, save

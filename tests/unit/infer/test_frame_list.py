@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reseed.base.errors import SourceError
-from reseed.infer.frame_list import Frame, find_frames, sequence_of
+from reseed.infer.run_folder import Frame, find_frames, sequence_of
 
 
 def names(given: list[Path], out: Path = Path("nowhere")) -> list[str]:

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from reseed.infer import frames
-from reseed.infer.frame_list import Frame
 from reseed.infer.frames import PATIENCE_S, POLL_S, ListSource, WatchedFolders
+from reseed.infer.run_folder import Frame
 from tests.unit.infer.boat import frame_image, frame_jpeg
 from tests.unit.survey.surveys import encoded
 

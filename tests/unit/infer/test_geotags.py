@@ -6,8 +6,8 @@ from reseed.base.errors import TableError
 from reseed.demo.scene import FrameKey
 from reseed.demo.survey import FrameRecord, Position, exif_of
 from reseed.infer import geotags
-from reseed.infer.frame_list import Frame
 from reseed.infer.geotags import Logs, exif_in
+from reseed.infer.run_folder import Frame
 from reseed.sources.inventory import take_inventory
 from reseed.survey.imagery import decode_rgb
 from reseed.survey.images import examine_images

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from reseed.infer.deciding import read_gold
-from reseed.infer.frame_list import Frame, find_frames
 from reseed.infer.geotags import Logs, exif_in
+from reseed.infer.run_folder import Frame, find_frames
 from tests.unit.survey.surveys import encoded, picture
 
 NO_EXIF = exif_in(encoded(picture(), "PNG"))

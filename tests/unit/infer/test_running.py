@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from reseed.base.errors import TableError
 from reseed.infer import running
 from reseed.infer.deciding import Rule
-from reseed.infer.frame_list import Frame, find_frames
 from reseed.infer.frames import ListSource
 from reseed.infer.geotags import Logs
+from reseed.infer.run_folder import Frame, find_frames
 from reseed.infer.running import Progress, decide_all
 from reseed.infer.tables import DECISION_COLUMNS, DECISIONS_FILE, LineFile, read_lines
 from tests.unit.infer.boat import ColourEngine, write_tow

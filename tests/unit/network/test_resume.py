@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from reseed.artifacts.training import TRAINING_CURVE
+from reseed.artifacts.patches import TRAINING_CURVE
 from reseed.network import training
 from reseed.network.checkpoint import read_training, training_key, write_training
 from reseed.network.epochs import Learner

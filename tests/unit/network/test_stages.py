@@ -18,7 +18,7 @@ from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError, TableError
 from reseed.base.probabilities import softmax
 from reseed.engines import predictions
-from reseed.engines.torch_engine import load_folder
+from reseed.engines.predictions import load_folder
 from reseed.network import training
 from reseed.network.model import network_logits, read_state
 from stages import predict, pretrained, repeats, train

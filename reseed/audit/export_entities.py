@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from reseed.artifacts.raw import SYNTHETIC_NOTICE
-from reseed.audit.exports.attestation import RunFile, dvc_version
+from reseed.audit.export_attestation import RunFile, dvc_version
 from reseed.audit.registry import flat_scores
 from reseed.audit.trusted import PACKAGES, Check
 from reseed.history.run import METRICS, RAW, Run

@@ -9,8 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from reseed.audit.exports.attestation import RunFile, provenance, run_files
-from reseed.audit.exports.entities import PROFILES, ROOT, CrateRun, Entity, run_entities
+from reseed.audit.export_attestation import RunFile, provenance, run_files
+from reseed.audit.export_entities import PROFILES, ROOT, CrateRun, Entity, run_entities
 from reseed.audit.objects import digests
 from reseed.audit.trusted import Check
 from reseed.base.errors import ReseedError

@@ -1,1 +1,0 @@
-"""An audited run handed on: in-toto statement, RO-Crate."""
