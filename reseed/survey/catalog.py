@@ -281,8 +281,11 @@ def _gold_annotators(parts: Sequence[Part], asked: str) -> dict[str, str]:
     """Return the annotator of each labelled source whose labels are the reference.
 
     The one asked for, where there is one of that name; else the only one: a source has then no other reference.
+    Somebody whose labels were all left out because they contradict each other counts too: nobody else takes the place.
     """
-    found = {part.source.name: annotators_of(part) for part in parts if annotators_of(part)}
+    unsure = {part.source.name: part.reading.labels.contradicted.difference(annotators_of(part)) for part in parts}
+    everybody = {part.source.name: sorted(unsure[part.source.name].union(annotators_of(part))) for part in parts}
+    found = {source: names for source, names in everybody.items() if names}
     if not found and asked != AUTO:
         raise TableError(
             f"catalog.annotator: {asked!r} has no labels, and neither has any other annotator; set it to "
@@ -296,6 +299,12 @@ def _gold_annotators(parts: Sequence[Part], asked: str) -> dict[str, str]:
                 raise TableError(f"catalog.annotator: auto needs a single annotator; found: {listed}")
             raise TableError(f"catalog.annotator: {asked!r} has no labels; annotators found: {listed}")
         gold[source] = asked if asked in names else names[0]
+        if gold[source] in unsure[source]:
+            raise TableError(
+                f"catalog.annotator: no label of {gold[source]!r} in source {source} is left: all contradict each "
+                "other, and catalog.on_conflict: drop leaves them out; correct the tables, or name an annotator whose "
+                "labels agree"
+            )
     return gold
 
 

@@ -108,20 +108,20 @@ def read_labels(
     """
     rules = rules or Rules()
     boxes, of_boxes = _Tally(), _Tally()
-    rectangles, against = _read_rectangles(annotations, frames, rules, boxes)
-    decisions, frames_against = _read_frame_labels(frame_labels, frames, rules, of_boxes)
+    rectangles, against, unsure = _read_rectangles(annotations, frames, rules, boxes)
+    decisions, frames_against, frames_unsure = _read_frame_labels(frame_labels, frames, rules, of_boxes)
     objections = boxes.objections + of_boxes.objections
     if not rectangles and not decisions and boxes.unconfirmed + of_boxes.unconfirmed:
         raise nothing_left(", ".join(table.where for _, table in (*annotations, *frame_labels)), objections)
     counts = {f"annotation_{name}": number for name, number in boxes.counts(against, len(rectangles)).items()}
     counts |= {f"frame_label_{name}": n for name, n in of_boxes.counts(frames_against, len(decisions)).items()}
     remarks = machine_remark(objections, kept=rules.machine_labels == "keep")
-    return Labels(tuple(rectangles), tuple(decisions), counts, tuple(remarks))
+    return Labels(tuple(rectangles), tuple(decisions), counts, tuple(remarks), unsure | frames_unsure)
 
 
 def _read_rectangles(
     tables: Iterable[tuple[str, TextTable]], frames: FrameFinder, rules: Rules, tally: _Tally
-) -> tuple[list[Rectangle], int]:
+) -> tuple[list[Rectangle], int, frozenset[str]]:
     said: dict[tuple[Any, ...], list[Said[Rectangle]]] = {}
     for folder, table in tables:
         kind = _kind(table)
@@ -139,7 +139,7 @@ def _read_rectangles(
 
 def _read_frame_labels(
     tables: Iterable[tuple[str, TextTable]], frames: FrameFinder, rules: Rules, tally: _Tally
-) -> tuple[list[FrameLabel], int]:
+) -> tuple[list[FrameLabel], int, frozenset[str]]:
     said: dict[tuple[Any, ...], list[Said[FrameLabel]]] = {}
     for folder, table in tables:
         table.require(["frame", "label", "annotator"])

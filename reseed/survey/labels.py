@@ -225,12 +225,14 @@ class Labels:
         frame_labels: Sorted, each key once.
         counts: Rows read = kept + duplicates merged + those left out, by reason.
         remarks: What a reader should know, one line each.
+        contradicted: Annotators of labels that were left out because others contradict them.
     """
 
     rectangles: tuple[Rectangle, ...]
     frame_labels: tuple[FrameLabel, ...]
     counts: dict[str, int]
     remarks: tuple[str, ...] = ()
+    contradicted: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -250,16 +252,17 @@ class Said(Generic[T]):
 
 def settle(
     said: Mapping[tuple[Any, ...], list[Said[T]]], on_conflict: OnConflict, order: Callable[[T], Any]
-) -> tuple[list[T], int]:
+) -> tuple[list[T], int, frozenset[str]]:
     """Merge rows that say the same of the same thing, and deal with those that contradict each other.
 
     Args:
-        said: The rows about each thing, by its key.
+        said: The rows about each thing, by its key: the frame, the annotator, and what else tells it apart.
         on_conflict: `error`, or `drop`: nothing is kept of what is contradicted.
         order: Which of several rows that agree is kept: the lowest, whatever their order.
 
     Returns:
-        One item for each key, sorted by key, and the number of rows left out because others contradict them.
+        One item for each key, sorted by key; the number of rows left out because others contradict them, and their
+        annotators.
 
     Raises:
         TableError: If `on_conflict` is `error` and rows contradict each other; lists them.
@@ -273,7 +276,7 @@ def settle(
             "catalog.on_conflict: drop to go on without them"
         )
     kept = [min((row.item for row in said[key]), key=order) for key in sorted(said) if key not in against]
-    return kept, sum(len(rows) for rows in against.values())
+    return kept, sum(len(rows) for rows in against.values()), frozenset(str(key[1]) for key in against)
 
 
 def label_counts(rows: int, dropped: int, contradicting: int, kept: int) -> dict[str, int]:

@@ -28,7 +28,7 @@ from reseed.survey.label_tables import Rules, read_labels
 from reseed.survey.labels import LabelMaps
 from reseed.survey.layouts.class_folders import class_folders_of, read_frame_folders
 from reseed.survey.layouts.export import read_export
-from reseed.survey.layouts.export_tools import Export, declarations, find_exports
+from reseed.survey.layouts.export_tools import Export, declarations, find_exports, unread_exports
 from reseed.survey.layouts.patch_folders import is_patch_name, read_patch_folders
 from reseed.survey.layouts.reading import FrameFinder, Place, Reading, folder_of
 from reseed.survey.photo_log import PhotoLog, read_photo_log
@@ -87,7 +87,8 @@ def _not_read(inventory: Inventory, read: Sequence[str]) -> tuple[str, ...]:
     ]
     shown = ", ".join(named[:5])
     rule = f"only {ANNOTATIONS} and {FRAME_LABELS} are"
-    return (f"{len(named)} files named like labels are not read: {shown}; {rule}",) if named else ()
+    unlike = f"{len(named)} files named like labels are not read: {shown}; {rule}" if named else ""
+    return tuple(filter(None, (unlike, unread_exports(inventory))))
 
 
 def _find(inventory: Inventory, pattern: str) -> list[tuple[str, str]]:
@@ -235,6 +236,9 @@ def recognise(inventory: Inventory, layout: str, params: CatalogParams) -> Recog
     if len(layouts) > 1:
         listed = "; ".join(f"{sign.layout}: {sign.why}" for sign in signs)
         raise TableError(f"{inventory.source}: layout: auto finds signs of {len(layouts)} layouts ({listed}); name one")
+    unread = "" if signs else unread_exports(inventory)
+    if unread:
+        raise TableError(f"{inventory.source}: {unread}; layout: survey takes the images without these labels")
     if not signs and near:
         raise TableError(
             f"{inventory.source}: layout: auto knows no form of its tables: {'; '.join(near.values())}; rename or add "

@@ -64,7 +64,7 @@ def read_export(tool: str) -> Callable[[Inventory, Images, CatalogParams], Readi
         labels, counts, remarks = _labels(declared, sheets, finder, params)
         if declared.annotators == "shared":
             labels = _of_one(tool, labels)
-        rectangles, settled = _rectangles(tool, declared, labels, sizes, params)
+        rectangles, settled, contradicted = _rectangles(tool, declared, labels, sizes, params)
         without = (
             "images_without_points" if declared.needs[1:3] in (["x", "y"], ["y", "x"]) else "images_without_labels"
         )
@@ -76,7 +76,11 @@ def read_export(tool: str) -> Callable[[Inventory, Images, CatalogParams], Readi
         return Reading(
             places={path: _place(inventory.source, path, places.get(path), divided=divided) for path in images.usable},
             labels=Labels(
-                tuple(rectangles), (), {f"annotation_{name}": n for name, n in (counts | settled).items()}, remarks
+                tuple(rectangles),
+                (),
+                {f"annotation_{name}": n for name, n in (counts | settled).items()},
+                remarks,
+                contradicted,
             ),
             tables=tuple(sorted(read)),
             counts={without: len(images.usable.keys() - {rectangle.path for rectangle in rectangles})},
@@ -219,7 +223,7 @@ def _of_one(tool: str, labels: list[_Label]) -> list[_Label]:
 
 def _rectangles(
     tool: str, declared: Declaration, labels: list[_Label], sizes: Mapping[str, Size], params: CatalogParams
-) -> tuple[list[Rectangle], dict[str, int]]:
+) -> tuple[list[Rectangle], dict[str, int], frozenset[str]]:
     said: dict[tuple[Any, ...], list[Said[tuple[Rectangle, ...]]]] = {}
     unmapped: Counter[str] = Counter()
     wheres: set[str] = set()
@@ -246,14 +250,14 @@ def _rectangles(
         said.setdefault((label.path, who, boxes), []).append(Said(label.row.where, name or "left out", items))
     if unmapped and params.unmapped == "error":
         raise unmapped_error(unmapped, wheres, f"no label map {params.label_map} beside the annotations")
-    kept, contradicting = settle(
+    kept, contradicting, contradicted = settle(
         said, params.on_conflict, lambda items: (items[0].kind == MACHINE, items[0].source_label)
     )
     shapes = [items for items in kept if items[0].label]
     rows = sum(map(len, said.values()))
     null = sum(len(group) for group in said.values() if {one.label for one in group} == {"left out"})
     rectangles, overlaps = _apart(item for items in shapes for item in items)
-    return rectangles, {
+    counts = {
         "kept": len(shapes),
         "duplicates_merged": rows - null - contradicting - len(shapes),
         "contradictions_dropped": contradicting,
@@ -262,6 +266,7 @@ def _rectangles(
         **({"without_area_dropped": without_area} if without_area else {}),
         **({"rectangles_of_two_classes_dropped": overlaps} if overlaps else {}),
     }
+    return rectangles, counts, contradicted
 
 
 def _apart(rectangles: Iterable[Rectangle]) -> tuple[list[Rectangle], int]:

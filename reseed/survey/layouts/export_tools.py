@@ -13,6 +13,7 @@ from ruamel.yaml import YAML
 
 from reseed.base.csv import TextTable
 from reseed.base.errors import TableError
+from reseed.sources.folder import explained
 from reseed.sources.inventory import Inventory
 from reseed.survey.layouts.export_formats import READERS
 
@@ -114,6 +115,13 @@ def _first(names: Sequence[str], by_name: Mapping[str, str]) -> tuple[str, ...]:
 
 
 _SHOWN = 5
+_HEAD_BYTES: Final = 1 << 16
+# Exports that people bring and no layout reads, with what the beginning of such a file holds.
+_UNREAD: Final = {
+    "Pascal VOC XML": (b"<annotation", b"<object", b"<bndbox"),
+    "LabelMe JSON": (b'"shapes"', b'"points"', b'"shape_type"'),
+    "a VGG Image Annotator (VIA) export": (b"region_attributes", b"shape_attributes"),
+}
 
 
 @dataclass(frozen=True)
@@ -179,6 +187,22 @@ def nearest(path: str, tables: Iterable[TextTable]) -> str:
     return ""
 
 
+def unread_exports(inventory: Inventory) -> str:
+    """Say which files look like exports in a form that is not read, and the way out; empty if none does."""
+    found: dict[str, list[str]] = {}
+    for path in inventory.others:
+        if path.casefold().endswith((".xml", ".json", ".csv")):
+            file = inventory.root / path
+            with explained(file, "read"), file.open("rb") as reader:
+                head = reader.read(_HEAD_BYTES)
+            form = next((form for form, marks in _UNREAD.items() if all(mark in head for mark in marks)), None)
+            if form:
+                found.setdefault(form, []).append(path)
+    named = " and ".join(f"{len(paths)} files like {paths[0]} look like {form}" for form, paths in found.items())
+    way = "convert them to COCO JSON (layout coco), or to a CSV file with the columns file, x0, y0, x1, y1, label"
+    return f"{named}, which is not read; {way} (layout table)" if named else ""
+
+
 def not_this_export(tool: str, inventory: Inventory, tables: list[tuple[str, TextTable]]) -> TableError:
     """Return the error that a source holds no export of a tool, with what is there instead."""
     declared = declarations()[tool]
@@ -190,7 +214,9 @@ def not_this_export(tool: str, inventory: Inventory, tables: list[tuple[str, Tex
     found, _ = find_exports(inventory)
     others = [f"{export.why} (layout {export.tool})" for export in found if export.tool != tool]
     listed = [f"{path} has {', '.join(table.columns)}" for path, table in tables[:_SHOWN]]
-    said = "; ".join([*others[:_SHOWN], *listed]) or "there is no CSV file at all"
+    said = (
+        "; ".join(filter(None, [*others[:_SHOWN], *listed, unread_exports(inventory)])) or "there is no CSV file at all"
+    )
     return TableError(f"{inventory.source}: {what}; found: {said}")
 
 

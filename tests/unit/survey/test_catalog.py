@@ -147,6 +147,20 @@ def test_gold_is_the_annotator_named_or_the_only_one(tmp_path: Path) -> None:
     assert set(_build(tmp_path, annotator="auto").annotations["gold"]) == {1}
 
 
+def test_nobody_takes_the_place_of_an_annotator_whose_labels_all_contradict_each_other(tmp_path: Path) -> None:
+    put = (tmp_path / "src").joinpath
+    (tmp_path / "src").mkdir()
+    put("a.jpg").write_bytes(encoded(picture(1), "JPEG"))
+    header = "frame,label,annotator\n"
+    put("frame_labels_A.csv").write_text(f"{header}a.jpg,Deploy,A\na.jpg,No-Deploy,A\n")
+    put("frame_labels_B.csv").write_text(f"{header}a.jpg,Deploy,B\n")
+    with pytest.raises(TableError, match=r"no label of 'A' in source src is left: all contradict each other"):
+        _build(tmp_path, annotator="A", on_conflict="drop")
+    with pytest.raises(TableError, match=r"auto needs a single annotator; found: A, B"):
+        _build(tmp_path, annotator="auto", on_conflict="drop")
+    assert list(_build(tmp_path, annotator="B", on_conflict="drop").frame_labels["gold"]) == [1]
+
+
 def test_a_survey_without_labels(tmp_path: Path) -> None:
     write_survey(tmp_path / "src")
     for table in (tmp_path / "src").glob("*.csv"):

@@ -97,3 +97,34 @@ def test_doubt_is_an_error(tmp_path: Path) -> None:
         TableError, match=r"signs of 2 layouts \(survey: there is photo_log.csv; patch-folders: folders"
     ):
         recognised(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "form"),
+    [
+        (
+            "labels/a.xml",
+            "<annotation><filename>a.jpg</filename><object><name>Coral</name><bndbox/></object></annotation>",
+            "Pascal VOC",
+        ),
+        ("a.json", '{"shapes": [{"label": "Coral", "points": [[1, 2]], "shape_type": "point"}]}', "LabelMe"),
+        ("via.json", '{"a.jpg1": {"regions": [{"shape_attributes": {}, "region_attributes": {}}]}}', "VIA"),
+        ("via.csv", "filename,file_size,region_count,region_shape_attributes,region_attributes\n", "VIA"),
+    ],
+)
+def test_an_export_that_is_not_read_is_named(tmp_path: Path, name: str, text: str, form: str) -> None:
+    put(tmp_path, "a.jpg")
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(TableError, match=rf"1 files like {name} look like .*{form}.* not read; convert them to COCO"):
+        recognised(tmp_path)
+    assert form in " ".join(read(tmp_path, "survey").remarks)
+    with pytest.raises(TableError, match=form):
+        read(tmp_path, "coco")
+
+
+def test_other_files_are_no_export(tmp_path: Path) -> None:
+    put(tmp_path, "a.jpg")
+    (tmp_path / "a.xml").write_text("<annotation><note/></annotation>")
+    (tmp_path / "notes.json").write_text('{"shapes": "of the reef"}')
+    assert read(tmp_path, "survey").remarks == ()
