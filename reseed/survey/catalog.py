@@ -176,7 +176,8 @@ def read_part(
 
 def _geotags(reading: Reading, facts: dict[str, ImageFacts]) -> dict[str, Geotag]:
     """Return where and when each frame was taken; a time by a clock that was reset is none."""
-    stems = {path: PurePosixPath(path).name if path in reading.assembled else _stem(path) for path in reading.places}
+    files = {path: PurePosixPath(path) for path in reading.places}
+    stems = {path: file.name if path in reading.assembled else file.stem for path, file in files.items()}
     geotags = {path: merge(facts[path].exif, place.log, stems[path]) for path, place in reading.places.items()}
     for path in clock_resets((path, geotag.captured_at) for path, geotag in geotags.items()):
         problems = (*geotags[path].problems, CLOCK_RESET)
@@ -191,10 +192,6 @@ def _facts(path: str, images: Images, reading: Reading) -> ImageFacts:
         return images.usable[path]
     first = images.usable[frame.pieces[0].path]
     return ImageFacts(frame.width_px, frame.height_px, piece_sha256(frame.pieces, images.usable), first.exif)
-
-
-def _stem(path: str) -> str:
-    return PurePosixPath(path).stem
 
 
 def _frames(part: Part, sites: Mapping[str, str]) -> list[dict[str, object]]:

@@ -311,9 +311,8 @@ def _to_utc(
             return local - timedelta(seconds=-shift if match[1] in ("-", "\u2212") else shift), "offset"
     fix = _gps_time(gps)
     if fix is None:
-        problems += ["exif_time_unreadable"] * bool(
-            written
-        )  # no zone to guess: better the log, or the name of the file
+        if written:  # no zone to guess: better the log, or the name of the file
+            problems.append("exif_time_unreadable")
         return (None if written else local), ""
     zone_s = _ZONE_S * round((local - fix).total_seconds() / _ZONE_S)
     utc = local - timedelta(seconds=zone_s)

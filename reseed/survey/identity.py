@@ -216,15 +216,15 @@ def _resets(recording: Sequence[tuple[str, str, NameKey]]) -> set[str]:
     for path, captured_at, _ in recording:
         skeleton = _DIGITS.sub("0", PurePosixPath(path).stem)
         last, before = (last if skeleton == before else ""), skeleton
-        if captured_at and captured_at < last and _between(captured_at, last) > _RESET:
+        if (
+            captured_at
+            and captured_at < last
+            and datetime.fromisoformat(last) - datetime.fromisoformat(captured_at) > _RESET
+        ):
             found.add(path)
         else:
             last = captured_at or last
     return found
-
-
-def _between(first: str, second: str) -> timedelta:
-    return datetime.fromisoformat(second) - datetime.fromisoformat(first)
 
 
 def _name_key(path: str) -> NameKey:

@@ -142,7 +142,7 @@ def read_image_file(path: Path) -> bytes:
 
 def decode_bytes(data: bytes, max_pixels: int) -> NDArray[np.uint8]:
     """Decode the content of an image file; see `decode_rgb`."""
-    return decode_at_least(data, max_pixels, _every_pixel).pixels
+    return decode_at_least(data, max_pixels, lambda width_px, height_px: (width_px, height_px)).pixels
 
 
 def decode_at_least(data: bytes, max_pixels: int, need: Need) -> Decoded:
@@ -161,10 +161,6 @@ def decode_at_least(data: bytes, max_pixels: int, need: Need) -> Decoded:
         return _decode_jpeg(data, max_pixels, need)
     pixels = _decode_other(data, kind, max_pixels)
     return Decoded(pixels.shape[1], pixels.shape[0], _EIGHTHS, pixels)
-
-
-def _every_pixel(width_px: int, height_px: int) -> tuple[int, int]:
-    return width_px, height_px
 
 
 def _require_readable(data: bytes) -> str:

@@ -33,6 +33,8 @@ RECT_COLUMNS: Final = ("x0", "y0", "x1", "y1")
 _GRID_COLUMNS: Final = ("grid_rows", "grid_cols", "row", "col")
 _SHOWN: Final = 10
 
+Edges = tuple[int, int, int, int]
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -129,7 +131,11 @@ def _read_rectangles(
         mark = decimal_mark(table, dict.fromkeys(numbers))
         for one in _labelled(folder, table, frames, rules, tally, parse_class):
             size_px = frames.sizes[one.path]
-            edges = _grid_cell(one.row, size_px, mark) if kind == GRID else _rectangle(one.row, size_px, mark)
+            edges = (
+                _grid_cell(one.row, size_px, mark)
+                if kind == GRID
+                else whole_rectangle(one.row, RECT_COLUMNS, size_px, mark)
+            )
             source = one.row.cells["label"]
             rectangle = Rectangle(one.path, one.annotator, *edges, one.label, one.kind or kind, source)
             said.setdefault((one.path, one.annotator, *edges), []).append(Said(one.row.where, one.label, rectangle))
@@ -255,7 +261,7 @@ def required_text(row: Row, column: str) -> str:
     return text
 
 
-def _grid_cell(row: Row, size_px: tuple[int, int], mark: str | None) -> tuple[int, int, int, int]:
+def _grid_cell(row: Row, size_px: tuple[int, int], mark: str | None) -> Edges:
     """Return the rectangle of a grid cell: tile i of n along an edge of L px spans floor(L*i/n) to floor(L*(i+1)/n)."""
     width, height = size_px
     rows, cols, r, c = (whole_number(row, name, mark) for name in _GRID_COLUMNS)
@@ -266,9 +272,14 @@ def _grid_cell(row: Row, size_px: tuple[int, int], mark: str | None) -> tuple[in
     return width * c // cols, height * r // rows, width * (c + 1) // cols, height * (r + 1) // rows
 
 
-def _rectangle(row: Row, size_px: tuple[int, int], mark: str | None) -> tuple[int, int, int, int]:
+def whole_rectangle(row: Row, columns: Sequence[str], size_px: tuple[int, int], mark: str | None) -> Edges:
+    """Return the rectangle whose corners four columns give in whole pixels.
+
+    Raises:
+        TableError: If it is empty or not inside its frame.
+    """
     width, height = size_px
-    x0, y0, x1, y1 = (whole_number(row, name, mark) for name in RECT_COLUMNS)
+    x0, y0, x1, y1 = (whole_number(row, name, mark) for name in columns)
     if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height):
         raise TableError(
             f"{row.where}: rectangle x {x0} to {x1}, y {y0} to {y1} is empty or not inside its frame of "

@@ -1,11 +1,13 @@
 """The recorder's photo log: one row for each photo taken, also for photos that were not delivered."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
+
+import numpy as np
 
 from reseed.base.csv import decimal_mark, read_text_table
 from reseed.base.errors import TableError
@@ -109,10 +111,5 @@ def read_photo_log(path: Path, where: str, on_conflict: OnConflict = "error") ->
 
 
 def _same(a: Facts, b: Facts) -> bool:
-    pairs = (
-        (a.latitude_deg, b.latitude_deg),
-        (a.longitude_deg, b.longitude_deg),
-        (a.water_depth_m, b.water_depth_m),
-        (a.altitude_m, b.altitude_m),
-    )
-    return a.taken == b.taken and all(x == y or (math.isnan(x) and math.isnan(y)) for x, y in pairs)
+    numbers = attrgetter("latitude_deg", "longitude_deg", "water_depth_m", "altitude_m")
+    return a.taken == b.taken and np.array_equal(numbers(a), numbers(b), equal_nan=True)

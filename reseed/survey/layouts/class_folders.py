@@ -165,8 +165,6 @@ def _hint(folder: str) -> str:
 
 DUPLICATE: Final = "duplicate_frame"
 
-_SHOWN_FRAMES: Final = 10
-
 
 def read_frame_folders(inventory: Inventory, images: Images, params: CatalogParams) -> Reading:
     """Understand a source of layout `frame-folders`.
@@ -195,16 +193,16 @@ def read_frame_folders(inventory: Inventory, images: Images, params: CatalogPara
     groups = _same_frames(labelled, images.usable)
     against = [group for group in groups if len({said.label for said in group}) > 1]
     if against and params.on_conflict == "error":
-        lines = [" / ".join(said.path for said in group) for group in against[:_SHOWN_FRAMES]]
+        lines = [" / ".join(said.path for said in group) for group in against[:_SHOWN]]
         raise TableError(
             f"{inventory.source}: {len(against)} frames are in folders of different classes: {'; '.join(lines)}"
-            f"{' ...' if len(against) > _SHOWN_FRAMES else ''}; keep one of each, or set "
+            f"{' ...' if len(against) > _SHOWN else ''}; keep one of each, or set "
             "catalog.on_conflict: drop to go on without their labels"
         )
     unsure = {group[0].path for group in against}
     kept = [group[0] for group in groups]
     return Reading(
-        places={said.path: _place(inventory.source, said) for said in sorted(kept, key=lambda said: said.path)},
+        places={said.path: folder_place(inventory.source, said) for said in sorted(kept, key=lambda said: said.path)},
         labels=_labels(
             [said for said in kept if said.path not in unsure],
             images.usable,
@@ -261,5 +259,6 @@ def _labels(
     )
 
 
-def _place(source: str, said: FolderLabel) -> Place:
+def folder_place(source: str, said: FolderLabel) -> Place:
+    """Return where a frame belongs by the folders above it."""
     return Place(site=said.site or source, sequence="", given_split=said.given_split)

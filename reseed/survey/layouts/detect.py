@@ -13,6 +13,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
+from operator import eq
 from pathlib import PurePosixPath
 from typing import Final, TypeVar
 
@@ -149,13 +150,9 @@ def _match_logs(images: Iterable[str], logs: dict[str, PhotoLog]) -> dict[str, _
         found[path] = _Logged(folder)
         if folder is not None:
             same_name = recordings[folder, composed(PurePosixPath(path).name)]
-            row = logs[folder].find(path, own=folder_of(path) == folder, unique=partial(_is_alone, same_name))
+            row = logs[folder].find(path, own=folder_of(path) == folder, unique=partial(eq, len(same_name), 1))
             found[path] = _Logged(folder, row, None if row is None else logs[folder].facts[row])
     return found
-
-
-def _is_alone(recordings: set[tuple[str, ...]]) -> bool:
-    return len(recordings) == 1
 
 
 def _place(source: str, path: str, logged: dict[str, _Logged], sites: dict[str, str]) -> Place:
@@ -174,12 +171,8 @@ def _nearest(folder: str, by_folder: dict[str, T]) -> T | None:
 
 
 def _nearest_folder(folder: str, by_folder: dict[str, T]) -> str | None:
-    steps = [folder, *(_folder_name(parent) for parent in PurePosixPath(folder).parents)] if folder else [""]
+    steps = [folder, *(parent.as_posix() for parent in PurePosixPath(folder).parents[:-1]), ""] if folder else [""]
     return next((step for step in steps if step in by_folder), None)
-
-
-def _folder_name(folder: PurePosixPath) -> str:
-    return "" if folder == PurePosixPath() else folder.as_posix()
 
 
 def _log_counts(logs: dict[str, PhotoLog], logged: dict[str, _Logged]) -> dict[str, int]:

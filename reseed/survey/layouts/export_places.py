@@ -10,6 +10,7 @@ from reseed.artifacts.catalog import POINT, RECT
 from reseed.base.csv import Row, TextTable, whole_number
 from reseed.base.errors import TableError
 from reseed.base.numerals import NumberError, parse_number
+from reseed.survey.label_tables import RECT_COLUMNS, whole_rectangle
 from reseed.survey.labels import LabelMap
 from reseed.survey.layouts.export_tools import Declaration
 from reseed.survey.machine import Witness
@@ -135,23 +136,17 @@ _DOWN: Final = ("y", "y0", "y1", "height")
 
 def _whole_boxes(sheet: Sheet, row: Row, size_px: Size) -> tuple[str, tuple[Box, ...]]:
     """Return the place in a table whose numbers are whole pixels that must lie inside the frame."""
+    if "x0" in sheet.columns:
+        corners = [sheet.columns[word][0] for word in RECT_COLUMNS]
+        return RECT, (whole_rectangle(row, corners, size_px, sheet.mark),)
     width, height = size_px
-    at = {word: whole_number(row, sheet.columns[word][0], sheet.mark) for word in PLACES if word in sheet.columns}
-    if "x0" not in at:
-        x, y = at["x"], at["y"]
-        if not (0 <= x < width and 0 <= y < height):
-            raise TableError(
-                f"{row.where}: point at row {y}, column {x} is outside its image of {width} x {height} px (rows 0 to "
-                f"{height - 1}, columns 0 to {width - 1})"
-            )
-        return POINT, ((x, y, x + 1, y + 1),)
-    x0, y0, x1, y1 = at["x0"], at["y0"], at["x1"], at["y1"]
-    if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height):
+    x, y = (whole_number(row, sheet.columns[word][0], sheet.mark) for word in ("x", "y"))
+    if not (0 <= x < width and 0 <= y < height):
         raise TableError(
-            f"{row.where}: rectangle x {x0} to {x1}, y {y0} to {y1} is empty or not inside its frame of "
-            f"{width} x {height} px"
+            f"{row.where}: point at row {y}, column {x} is outside its image of {width} x {height} px (rows 0 to "
+            f"{height - 1}, columns 0 to {width - 1})"
         )
-    return RECT, ((x0, y0, x1, y1),)
+    return POINT, ((x, y, x + 1, y + 1),)
 
 
 def _outline(row: Row, text: str, shape: str) -> list[float]:

@@ -18,34 +18,15 @@ from reseed.sources.inventory import Inventory
 from reseed.survey.layouts.export_formats import READERS
 
 Format = Literal["csv", "coco", "label-studio", "cpce", "viame", "yolo"]
-# Words of a declaration for what a column holds. x, y: a point, or the corner or centre of a rectangle of width and
-# height; x0 to y1: corners; points: a polygon, a list of x and y; shape: which of these the points mean.
-WORDS: Final = (
-    *(
-        "image",
-        "label",
-        "annotator",
-        "x",
-        "y",
-        "x0",
-        "y0",
-        "x1",
-        "y1",
-        "width",
-        "height",
-        "rotation",
-        "shape",
-        "points",
-    ),
-    *("machine_label", "score", "latitude", "longitude", "source_label"),
-)
 
 
 class Declaration(BaseModel):
     """One tool.
 
     A column is given by the names it has had in versions of the tool, the first that a table has counts; `a + b` is two
-    columns that make one text. Names are compared without regard to case, blanks, dots, underscores and dashes.
+    columns that make one text. Names are compared without regard to case, blanks, dots, underscores and dashes. x, y: a
+    point, or the corner or centre of a rectangle of width and height; x0 to y1: corners; points: a polygon, a list of x
+    and y; shape: which of these the points mean.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

@@ -24,11 +24,12 @@ from reseed.survey.labels import LabelMaps, Labels, Rectangle
 from reseed.survey.layouts.class_folders import (
     ANNOTATOR,
     FolderLabel,
+    folder_place,
     in_several_splits,
     left_out,
     read_class_folders,
 )
-from reseed.survey.layouts.reading import Assembled, Piece, Place, Reading
+from reseed.survey.layouts.reading import Assembled, Piece, Reading
 
 DUPLICATE: Final = "duplicate_patch"
 CONTRADICTED: Final = "contradicting_patch"
@@ -84,7 +85,7 @@ def read_patch_folders(inventory: Inventory, images: Images, params: CatalogPara
         for path in sorted(frames)
     }
     return Reading(
-        places={path: _place(inventory.source, frames[path][0]) for path in assembled},
+        places={path: folder_place(inventory.source, frames[path][0].said) for path in assembled},
         labels=_labels(frames, assembled, len(patches), Counter(ignored.values())),
         tables=tuple(sorted(maps.files)),
         counts={
@@ -268,8 +269,3 @@ def _labels(
         "annotation_contradictions_dropped": left_out[CONTRADICTED],
     }
     return Labels(tuple(sorted(rectangles, key=lambda r: (r.path, r.y0, r.x0))), (), counts)
-
-
-def _place(source: str, patch: _Patch) -> Place:
-    said = patch.said
-    return Place(site=said.site or source, sequence="", given_split=said.given_split)

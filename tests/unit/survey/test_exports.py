@@ -7,7 +7,7 @@ from reseed.base.errors import TableError
 from reseed.params.pull import Layout
 from reseed.survey.layouts.detect import LAYOUTS
 from reseed.survey.layouts.export_places import clipped_box, outline_boxes, point_box
-from reseed.survey.layouts.export_tools import WORDS, declarations
+from reseed.survey.layouts.export_tools import declarations
 from tests.unit.survey.folders import put, read, recognised
 
 # Frames are 100 x 80 px; every export labels the point x 60, y 20, or the square around it from 50, 10 to 70, 30.
@@ -30,6 +30,11 @@ VIAME = (
 )
 COCO = {"images": [{"id": 1, "file_name": "q0.jpg"}], "categories": [{"id": 4, "name": "CCA"}]}
 CPC = '"C:\\codes.txt","D:\\dive\\q0.jpg",1500,1200,900,700\n' + "0,0\n" * 4 + "2\n900,300\n15,15\n{codes}"
+
+_WORDS = (
+    "image label annotator x y x0 y0 x1 y1 width height rotation shape points machine_label score latitude longitude "
+    "source_label"
+)
 
 
 def _coco(**annotation: object) -> str:
@@ -137,7 +142,7 @@ def test_every_export_is_recognised_and_read(tmp_path: Path, name: str) -> None:
 def test_every_layout_of_the_parameters_is_read_and_every_word_is_known() -> None:
     assert set(Layout.__args__) == {"auto", *LAYOUTS}  # type: ignore[attr-defined]
     for declared in declarations().values():
-        assert set(declared.columns) <= set(WORDS)
+        assert set(declared.columns) <= set(_WORDS.split())
         assert set(declared.needs) <= set(declared.columns)
 
 
