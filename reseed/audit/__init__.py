@@ -1,1 +1,1 @@
-"""What stands above a single run: other revisions, other people's tables, every site in turn."""
+"""The audit: checks that data, code and model give a score, the data statement, exports."""

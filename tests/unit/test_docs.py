@@ -101,6 +101,16 @@ def test_every_link_and_file_exists(page: Path) -> None:
             assert (ROOT / span).exists(), span
 
 
+@pytest.mark.parametrize("page", sorted(ROOT.glob("reseed/*/README.md")), ids=lambda path: path.parent.name)
+def test_a_package_page_names_modules_that_exist_and_its_table_lists_all(page: Path) -> None:
+    named = [span for span in spans(page.read_text()) if re.fullmatch(r"[\w/]+\.py", span)]
+    assert [name for name in named if not any((folder / name).is_file() for folder in (ROOT, page.parent))] == []
+    first_cells = re.findall(r"^\| (`\w+\.py`[^|]*)\|", page.read_text(), re.MULTILINE)
+    if first_cells:
+        listed = re.findall(r"\w+\.py", " ".join(first_cells))
+        assert sorted(listed) == sorted(path.name for path in page.parent.glob("[!_]*.py"))
+
+
 def test_readme_names_every_command_or_the_page_that_does() -> None:
     pages = "".join(path.read_text() for path in PAGES)
     assert [name for name in COMMANDS if f"python -m reseed {name}" not in pages] == []
