@@ -22,25 +22,36 @@ _N: Final = 40
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of both steps."""
-    steps = parser.add_subparsers(dest="step", required=True, metavar="STEP", help="sample, then alpha")
-    sample = steps.add_parser(SAMPLE, help="draw frames at random, and write a page to label them on")
-    sample.add_argument("frames", nargs="+", type=Path, metavar="FRAMES", help="the whole survey to be decided")
+    steps = parser.add_subparsers(dest="step", required=True, metavar="STEP", help="run sample first, then alpha")
+    line = "draw frames at random, and write a page to label them on"
+    sample = steps.add_parser(SAMPLE, help=line, description=line)
+    sample.add_argument("frames", nargs="+", type=Path, metavar="FRAMES", help="all frames to be decided, as for infer")
     sample.add_argument("-n", type=not_negative, default=_N, metavar="N", help="frames to label; default: %(default)s")
-    sample.add_argument("--out", type=Path, required=True, metavar="DIR", help="new folder for page and table")
-    sample.add_argument("--seed", type=not_negative, default=0, metavar="N", help="of the draw; default: %(default)s")
-    alpha = steps.add_parser("alpha", help="take alpha from the labels")
-    alpha.add_argument("folder", type=Path, metavar="DIR", help="folder of the sample")
+    sample.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="new folder for the page and the table of frames"
+    )
+    sample.add_argument(
+        "--seed", type=not_negative, default=0, metavar="N", help="seed of the draw; default: %(default)s"
+    )
+    line = "compute alpha from the labels, and write calibration.json"
+    alpha = steps.add_parser("alpha", help=line, description=line)
+    alpha.add_argument("folder", type=Path, metavar="DIR", help="folder that sample wrote")
     alpha.add_argument("--model", type=Path, required=True, metavar="MODEL", help="as for infer")
     alpha.add_argument(
         "--promise",
         choices=PROMISES,
         default=FRAME,
-        help="frame: the chance of a wrong drop; confident: the same with a confidence of 1 - delta; drops: the share "
-        "of wrong ones among the drops, for a finished survey; default: %(default)s",
+        help="what is bounded. frame: the chance that a frame is dropped on wrongly; confident: the same, with a "
+        "confidence of 1 - delta; drops: the share of wrong drops among the drops, for a finished survey; default: "
+        "%(default)s",
     )
-    alpha.add_argument("--target", default="0.05", metavar="T", help="promised bound; default: %(default)s")
-    alpha.add_argument("--delta", default="0.1", metavar="D", help="confident: chance to fail; default: %(default)s")
-    alpha.add_argument("--labels", type=Path, metavar="FILE", help=f"saved table; default: {LABELS_FILE} in DIR")
+    alpha.add_argument("--target", default="0.05", metavar="T", help="the bound, 0 to 1; default: %(default)s")
+    alpha.add_argument(
+        "--delta", default="0.1", metavar="D", help="confident: chance that it fails; default: %(default)s"
+    )
+    alpha.add_argument(
+        "--labels", type=Path, metavar="FILE", help=f"labels that the page saved; default: {LABELS_FILE} in DIR"
+    )
     alpha.add_argument("--patch-size", type=int, metavar="P", help="as for infer")
     alpha.add_argument("--engine", choices=ENGINES, default=AUTO, help="as for infer; default: %(default)s")
     alpha.add_argument("--device", default="cpu", metavar="D", help="as for infer; default: %(default)s")

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--patch-points",
         type=_points,
         metavar="POINTS",
-        help="percentage points that a patch score may differ by; default: as the recorded trainings, else 5",
+        help="percentage points that a patch score may differ by; default: from the recorded trainings, else 5",
     )
     parser.add_argument(
         "--frames",

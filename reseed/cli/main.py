@@ -113,7 +113,7 @@ def not_negative(text: str) -> int:
 COMMANDS: Final = {
     "agree": "compare two tables of labels: agreement, Cohen's kappa, and the items on which two annotators differ",
     "audit": "check that the data, code and parameters of a revision give its score, and show where each came from",
-    "calibrate": "draw frames to label, and take from them the alpha that keeps a promise about wrong drops",
+    "calibrate": "draw frames to label, and compute from the labels an alpha that bounds the share of wrong drops",
     "card": "write the model card of a result: intended use, data, scores with intervals, limits",
     "check": "validate a whole parameter file, and report which sources have changed since they were copied",
     "compare": "compare two revisions or experiments on the same test frames: difference, interval, p, what changed",
