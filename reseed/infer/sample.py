@@ -20,7 +20,7 @@ from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.base.classes import DEPLOY, NO_DEPLOY, parse_decision
 from reseed.base.csv import guard, read_text_table
 from reseed.base.documents import parse_json
-from reseed.base.errors import ImageError, SourceError, TableError
+from reseed.base.errors import ImageError, ReseedError, SourceError, TableError
 from reseed.base.files import read_regular, write_json, write_text
 from reseed.infer.deciding import MAX_PIXELS, frames_text
 from reseed.infer.geotags import exif_in
@@ -111,10 +111,11 @@ def draw_sample(given: Sequence[Path], out: Path, n: int, seed: int) -> Sample:
         unusable=unusable,
         frames=[frame.name for frame in drawn],
     )
+    page = _page(sample, pictures, synthetic=synthetic)
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
         write_text(out / LABELS_FILE, "".join([",".join(COLUMNS) + "\n", *(f"{row}\n" for row in _rows(sample))]))
-        write_text(out / PAGE_FILE, _page(sample, pictures, synthetic=synthetic))
+        write_text(out / PAGE_FILE, page)
         write_json(out / SAMPLE_FILE, sample.model_dump())
     return sample
 
@@ -146,7 +147,12 @@ def _page(sample: Sample, pictures: Sequence[str], *, synthetic: bool) -> str:
             for name, row, jpeg in zip(sample.frames, _rows(sample), pictures, strict=True)
         ],
     }
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  # infer does without it
+    try:  # a boat that only runs infer does without it
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ReseedError(
+            "calibrate sample needs Jinja2 for its page; run `pip install jinja2` and try again"
+        ) from error
 
     page = Environment(loader=FileSystemLoader(_ASSETS), autoescape=True, undefined=StrictUndefined)
     return page.get_template("label.html.j2").render(

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -95,6 +96,16 @@ def test_drops_takes_the_frames_that_nobody_labelled(survey: Path, step: Run) ->
     assert json.loads((survey / "cal/calibration.json").read_text())["alpha"] == "0.375"
 
 
+def test_without_the_library_of_pages_it_says_so(
+    survey: Path, step: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert step("sample", str(survey / "frames"), "-n", "3", "--out", str(survey / "cal")) == 2
+    assert "needs Jinja2 for its page; run `pip install jinja2`" in capsys.readouterr().err
+    monkeypatch.undo()
+    assert not (survey / "cal").exists() or not any((survey / "cal").iterdir()), "nothing half-written"
+
+
 def test_the_same_seed_draws_the_same_frames(survey: Path, step: Run) -> None:
     first = json.loads((drawn(survey, step) / "sample.json").read_text())
     frames = str(survey / "frames")
@@ -166,7 +177,9 @@ def test_drops_needs_a_finished_survey(
     survey: Path, step: Run, boat: Infer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = labelled(survey, step, "--promise", "drops", "--target", "0.2")
-    assert "promise drops is for a finished survey, not for --watch" in refused(boat, capsys, path, "--watch")
+    assert "promise drops is for a finished survey, not for --watch" in refused(
+        boat, capsys, path, "--watch", "--idle-end", "0.5"
+    )
     assert step("alpha", str(survey / "cal"), "--model", "colours") == 0
     assert boat("--calibration", str(path), "--watch", "--idle-end", "0.5") == 0
     assert "Frames that were not there when the sample was drawn are not covered." in capsys.readouterr().out
