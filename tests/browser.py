@@ -69,8 +69,9 @@ class Page:
 
     def open(self, path: Path, width: int = 1280, height: int = 800) -> None:
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.run("window.before = true")  # the page that is left may be complete for a moment longer
         self.ask("Page.navigate", url=path.resolve().as_uri())
-        self.until(lambda: self.run("document.readyState") == "complete")
+        self.until(lambda: self.run("!window.before && document.readyState") == "complete")
 
     def run(self, script: str) -> Any:
         """Return the value of a JavaScript expression."""
