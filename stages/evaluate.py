@@ -17,6 +17,7 @@ from reseed.artifacts.raw import read_raw
 from reseed.base.files import read_json, write_bytes, write_folder, write_json, write_text
 from reseed.figures.report import PICTURES, ReportData, notices
 from reseed.figures.style import marked, png_bytes
+from reseed.pages.run_page import REPORT, Origin, Workspace, run_page
 from reseed.params.evaluate import EvaluateParams
 from reseed.params.load import load_section
 from reseed.patches.store import open_patches
@@ -31,7 +32,7 @@ DATA, PREDICTIONS, TRAINING = Path("data"), Path("data/predictions"), Path("mode
 
 def main(argv: list[str] | None = None) -> None:
     """Read the predictions, score and draw them, then write."""
-    arguments = parse_arguments(__doc__, argv, no_figures="write the scores and tables, leave plots/figures as it is")
+    arguments = parse_arguments(__doc__, argv, no_figures="write the scores and tables, no pictures and no report")
     evidence = read_evidence(load_section(Path("params.yaml"), "evaluate", EvaluateParams))
     if not arguments.no_figures:
         write_folder(Path("plots/figures"), figures(evidence))
@@ -40,6 +41,9 @@ def main(argv: list[str] | None = None) -> None:
     for name, table in TABLES.items():
         write_text(Path(f"{name}.csv"), score_csv(table.build(evidence), table.columns))
     write_bytes(Path("plots/training.csv"), TRAINING.read_bytes())
+    if not arguments.no_figures:
+        origin = Origin("the workspace", None, (), ("dvc repro", "python -m reseed report --html --out report.html"))
+        write_text(Path(REPORT), run_page(Workspace(), open_patches(DATA / "patches/patches.npy"), origin))
 
 
 def figures(evidence: Evidence) -> dict[str, bytes]:

@@ -25,8 +25,8 @@ ROOT: Final = Path(__file__).parents[1]
 PIPELINE: Final = ROOT / "dvc.yaml"
 # Packages that a stage depends on as a whole: an edit in one of them runs every stage again that uses it.
 WHOLE: Final = ("reseed/base", "reseed/network", "reseed/engines", "reseed/score")
-# Packages that one stage depends on as a whole. Figures feed nothing, and evaluate draws nearly all of them.
-WHOLE_FOR: Final = {"evaluate": ("reseed/figures",)}
+# Packages that one stage depends on as a whole. Figures and pages feed nothing, and evaluate draws nearly all of them.
+WHOLE_FOR: Final = {"evaluate": ("reseed/figures", "reseed/pages")}
 # Stages that read a part of a section only: another learning rate does not bring the start weights anew.
 PARTS: Final = {"pretrained": ("train.backbone", "train.weights")}
 # Stages whose parameters stand on a line each, so that a diff names the one that came or went.

@@ -120,7 +120,7 @@ NEAR: Final[dict[str, Callable[[bytes, bytes], str]]] = {
 
 
 # Pictures are for looking at; another version of a font would change their bytes and no score.
-PICTURES: Final = ("plots/figures", "plots/contact_sheet.png")
+PICTURES: Final = ("plots/figures", "plots/report.html", "plots/contact_sheet.png")
 NO_FIGURES: Final = "--no-figures"
 _WEEK_S: Final = 7 * 24 * 3600.0
 _MOST_MEMORY: Final = 0.8

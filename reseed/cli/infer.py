@@ -16,10 +16,11 @@ from reseed.infer.calibration import Calibration, carried, read_calibration, req
 from reseed.infer.deciding import GoldLabels, Outcome, Rule, frames_text, read_gold, write_outcome
 from reseed.infer.frames import ListSource, Source, WatchedFolders
 from reseed.infer.geotags import Logs
-from reseed.infer.map_page import RENDERED_NOTICE, read_leaflet
+from reseed.infer.map_page import RENDERED_NOTICE
 from reseed.infer.run_folder import FrameList, RunIdentity, common_root, enter, find_frames, locked, note_training
 from reseed.infer.running import Progress, decide_all
 from reseed.infer.tables import BAD_FILE, MAP_FILE, SKIPPED_FILE, take_up
+from reseed.pages.parts import read_leaflet
 from reseed.patches.resize import RESIZE_RULE
 from reseed.score.alpha import exact, parse_alpha
 from reseed.survey.imagery import DECODE_RULE

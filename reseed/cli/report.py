@@ -1,4 +1,4 @@
-"""`python -m reseed report --base REV`: what a change does to the result, as a page for its pull request."""
+"""`python -m reseed report`: a run as a page for a browser, or what a change does to its result."""
 
 import argparse
 import sys
@@ -15,6 +15,7 @@ from reseed.compare.pull_request import pull_request
 from reseed.history.recorded import stale_lines
 from reseed.history.repository import HERE, Repository
 from reseed.history.run import Run
+from reseed.reports.html import html_report
 from reseed.reports.report import draw, report_page
 
 # Runs the network again: `audit` does, a page within seconds does not.
@@ -26,12 +27,22 @@ _NOT_ASKED: Final = "not run without --derive"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--base", required=True, metavar="REV", help="git revision or DVC experiment to compare with")
+    parser.add_argument("--base", metavar="REV", help="git revision or DVC experiment to compare with")
     parser.add_argument(
         "--head", metavar="REV", help="git revision or DVC experiment that is proposed; default: the workspace"
     )
     parser.add_argument(
-        "--out", type=Path, metavar="FILE.md", help="file to write; without it, or with -, the page is printed"
+        "--html",
+        nargs="?",
+        const="",
+        metavar="REV",
+        help="write a page for a browser instead: of the workspace, or of this revision; with --base, of the change",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="file to write, default with --html: report.html; else, or with -, the page is printed",
     )
     parser.add_argument(
         "--figures", type=Path, metavar="DIR", help="also write figures to this folder and show them on the page"
@@ -42,6 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read both sides, audit head, write the page; return 0 whatever the audit says."""
+    if args.html is not None:
+        return _html(args)
+    if args.base is None:
+        raise ReseedError("report: name what to compare with, --base REV, or ask for the page of one run, --html")
     out: Path | None = None if args.out is None or str(args.out) == "-" else args.out
     if args.figures is not None and out is None:
         raise ReseedError("--figures needs --out: the page refers to the figures by their path relative to it")
@@ -65,4 +80,23 @@ def run(args: argparse.Namespace) -> int:
     else:
         write_text(out, page)
         sys.stderr.write(f"{out}: written\n")
+    return 0
+
+
+def _html(args: argparse.Namespace) -> int:
+    if args.figures is not None or (args.html and args.head):
+        raise ReseedError("report --html: leave out --figures, the page holds its pictures, and name head only once")
+    repository = Repository(Path())
+    named = args.html or args.head
+    run = Run(repository, repository.resolve(named) if named else HERE)
+    skip = OPTIONAL if args.derive else OPTIONAL | _SLOW
+    with working_folder() as folder:
+        checks = run_checks(Audit(run, trusted_code(repository, None), folder, {}, frozenset(skip), _NOT_ASKED))
+    page = html_report(run, checks)
+    if str(args.out) == "-":
+        sys.stdout.write(page)
+        return 0
+    out = args.out or Path("report.html")
+    write_text(out, page)
+    sys.stderr.write(f"{out}: written\n")
     return 0

@@ -19,7 +19,7 @@ from reseed.base.grid import tile_boxes
 from reseed.base.probabilities import predicted_classes, softmax
 from reseed.engines.engine import Engine
 from reseed.infer.geotags import Exif, exif_in, geojson, write_geojson
-from reseed.infer.map_page import Story, thumbnail_jpeg, write_map
+from reseed.infer.map_page import Story, write_map
 from reseed.infer.run_folder import Frame
 from reseed.infer.tables import (
     MAP_FILE,
@@ -31,6 +31,7 @@ from reseed.infer.tables import (
     read_decisions,
     read_reasons,
 )
+from reseed.pages.parts import thumbnail_jpeg
 from reseed.patches.resize import FramePatches, frame_patches
 from reseed.score.alpha import decisions
 from reseed.survey.geotag import Geotag

@@ -24,9 +24,9 @@ from reseed.base.errors import ImageError, ReseedError, SourceError, TableError
 from reseed.base.files import read_regular, write_json, write_text
 from reseed.infer.deciding import MAX_PIXELS, frames_text
 from reseed.infer.geotags import exif_in
-from reseed.infer.map_page import in_script, policy
 from reseed.infer.run_folder import Frame, FrameList, find_frames
 from reseed.infer.tables import writing
+from reseed.pages.parts import in_script, policy
 from reseed.params.load import Section
 from reseed.survey.imagery import decode_at_least, read_image_file
 

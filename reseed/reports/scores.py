@@ -61,6 +61,7 @@ def scores_page(
         sources=details["data"]["sources"],
         frames=details["data"]["frames"],
         leakage=(details.get("leakage") or {}).get("in_words", ""),
+        page=str(figures.with_name("report.html")),
         figures=str(figures),
         details=str(details_file),
     )

@@ -1,5 +1,6 @@
 """The commands about evidence, on runs that DVC made."""
 
+import hashlib
 import json
 import sys
 from typing import Any
@@ -46,6 +47,20 @@ def test_score_on_the_output_of_predict_reproduces_the_metrics(finished: Clone) 
     assert frame["frame"] == {name: metrics["frame"][name] for name in frame["frame"]}
     assert {"macro_f1", "accuracy", "n", "deploy_precision"} <= frame["frame"].keys()
     assert patch["synthetic"] is frame["synthetic"] is True
+
+
+def test_the_page_of_a_revision_has_its_audit_and_the_pictures_of_the_pipeline(finished: Clone) -> None:
+    made = (finished.root / "plots/report.html").read_text(encoding="utf-8")
+    reseed(finished, "report", "--html", "HEAD", "--out", "page.html")
+    page = (finished.root / "page.html").read_text(encoding="utf-8")
+    macro_f1 = finished.json("metrics/metrics.json")["patch"]["macro_f1"]
+    assert f"Patch macro F1 {macro_f1:.1f} %" in made
+    assert f"Patch macro F1 {macro_f1:.1f} %" in page
+    assert "Audit: <strong>VERIFIED EXCEPT" in page
+    assert hashlib.md5(finished.read("models/model.pt"), usedforsecurity=False).hexdigest() in page
+    data = [text.split('id="data">')[1].split("</script>")[0] for text in (made, page)]
+    assert data[0] == data[1]
+    reseed(finished, "report", "--html", "--out", "-", "--figures", "x", fails=True)
 
 
 def test_compare_commits_and_experiments(clone: Clone) -> None:

@@ -66,6 +66,7 @@ def test_the_table_leads_with_patch_macro_f1(run: Path, capsys: pytest.CaptureFi
     assert any(line.startswith("Frame macro F1 25.0 % does NOT beat the best baseline") for line in lines)
     assert "Test frames: 3 labelled, alpha 0.37" in lines
     assert "Data      demo (demo, sha256 abababababab): 2 train frames, 4 test" in lines
+    assert "Page      plots/report.html" in lines
     assert "Pictures  plots/figures" in lines
     assert call("--json") == 0
     found = json.loads(capsys.readouterr().out)

@@ -14,9 +14,10 @@ import simplejpeg
 from reseed.base.errors import ReseedError
 from reseed.base.grid import Grid
 from reseed.infer import map_page
-from reseed.infer import map_page as leaflet
-from reseed.infer.map_page import Story, page, page_data, thumbnail_jpeg, write_map
+from reseed.infer.map_page import Story, page, page_data, write_map
 from reseed.infer.tables import THUMBNAIL_COLUMNS, THUMBNAILS_FILE, FrameRow, LineFile
+from reseed.pages import parts
+from reseed.pages.parts import thumbnail_jpeg
 
 STORY = Story("A & B <tow>", "alone", "0.5", "Model m", ("1 frame without a position.",))
 
@@ -123,9 +124,9 @@ def test_without_the_package_one_line_says_what_to_do(monkeypatch: pytest.Monkey
     def missing(name: str) -> None:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(leaflet, "distribution", missing)
+    monkeypatch.setattr(parts, "distribution", missing)
     with pytest.raises(ReseedError, match=r"needs the package XStatic-Leaflet .*pip install"):
-        leaflet.read_leaflet()
+        parts.read_leaflet()
 
 
 @pytest.mark.parametrize("edge_px", [16, 33, 96, 256])

@@ -224,7 +224,7 @@ def test_twice_gives_the_same_bytes(run: Path) -> None:
         return {str(path): path.read_bytes() for path in sorted(found)}
 
     once = outputs()
-    assert len(once) == 5 + 6 + 10 + 1
+    assert len(once) == 5 + 6 + 1 + 10 + 1
     assert outputs() == once
 
 

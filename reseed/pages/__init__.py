@@ -1,0 +1,1 @@
+"""Pages for a browser: one file each, nothing in it comes from a network."""
