@@ -7,7 +7,7 @@ from typing import Final
 
 from reseed.audit.objects import working_folder
 from reseed.audit.registry import CHECKS, OPTIONAL, Audit, run_checks
-from reseed.audit.trusted import trusted_code
+from reseed.audit.trusted import Check, trusted_code
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_text
 from reseed.cli.main import add_bootstrap
@@ -15,7 +15,7 @@ from reseed.compare.pull_request import pull_request
 from reseed.history.recorded import stale_lines
 from reseed.history.repository import HERE, Repository
 from reseed.history.run import Run
-from reseed.reports.html import html_report
+from reseed.reports.html import html_change, html_report
 from reseed.reports.report import draw, report_page
 
 # Runs the network again: `audit` does, a page within seconds does not.
@@ -83,6 +83,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _html_change(args: argparse.Namespace, repository: Repository, head: Run, checks: dict[str, Check]) -> str:
+    base = repository.resolve(args.base)
+    report = pull_request(repository, base, head.revision, checks, args.resamples, args.seed)
+    return html_change(report, Run(repository, base), head, [] if head.commit else stale_lines(repository.root))
+
+
 def _html(args: argparse.Namespace) -> int:
     if args.figures is not None or (args.html and args.head):
         raise ReseedError("report --html: leave out --figures, the page holds its pictures, and name head only once")
@@ -92,7 +98,7 @@ def _html(args: argparse.Namespace) -> int:
     skip = OPTIONAL if args.derive else OPTIONAL | _SLOW
     with working_folder() as folder:
         checks = run_checks(Audit(run, trusted_code(repository, None), folder, {}, frozenset(skip), _NOT_ASKED))
-    page = html_report(run, checks)
+        page = _html_change(args, repository, run, checks) if args.base else html_report(run, checks)
     if str(args.out) == "-":
         sys.stdout.write(page)
         return 0

@@ -20,10 +20,10 @@ from reseed.compare.comparison import DIFFERENCES, beside_scores, changed_code, 
 from reseed.figures.contact_sheet import MAX_COLUMNS, contact_sheet
 from reseed.figures.style import counted
 from reseed.history.repository import Repository, Revision
-from reseed.history.run import CLASS_SCORES, RAW, Run
+from reseed.history.run import CLASS_SCORES, METRICS, RAW, Run
 from reseed.patches.resize import resize
 from reseed.score.decisions import AUTO
-from reseed.score.registry import NOT_AVAILABLE, SCORES, TASKS, class_key
+from reseed.score.registry import FRAME, HEADLINE, NOT_AVAILABLE, PATCH, SCORES, TASKS, class_key
 from reseed.sources.folder import copy_file
 from reseed.survey.imagery import frame_pixels, pieces_of_frames
 
@@ -106,11 +106,31 @@ def pull_request(
         "data": None if found is None else found["data"],
         "inputs": [] if old is None else _inputs(old, new),
         "code": changed_code(repository, base, head),
+        "trend": _trend(new),
         "leakage": (new.details.get("leakage") or {}).get("in_words", ""),
         "passed": all(check.status != FAIL for check in checks.values()),
         "checks": [{"check": name, **asdict(check)} for name, check in checks.items()],
         "base_checks": [{"check": name, **asdict(check)} for name, check in (base_checks or {}).items()],
     }
+
+
+# Scores of a row of the trend: the headline of patches with the ends of its interval, and that of frames.
+TREND: Final = (f"{PATCH}_{HEADLINE}", f"{PATCH}_{HEADLINE}_low", f"{PATCH}_{HEADLINE}_high", f"{FRAME}_{HEADLINE}")
+_MOST_COMMITS: Final = 20
+
+
+def _trend(head: Run) -> list[dict[str, Any]]:
+    """Return the scores of the last commits of head's history that have a result, the oldest first."""
+    rows = []
+    for revision, when, subject in head.repository.last_changes(head.revision, METRICS, _MOST_COMMITS):
+        try:
+            scores = Run(head.repository, revision).metrics
+            known = {f"{task}_{key}": value for task in TASKS for key, value in scores[task].items()}
+        except (ReseedError, KeyError, TypeError):
+            continue  # no result, or one of another form
+        values = {name: known.get(name, NOT_AVAILABLE) for name in TREND}
+        rows.append(values | {"commit": revision.commit[:7], "committed": when, "subject": subject})
+    return rows[::-1]
 
 
 def _compared(

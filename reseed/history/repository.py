@@ -186,6 +186,13 @@ class Repository:
         """Return when a commit was made, ISO 8601 with the offset of its maker."""
         return str(self._git("show", "--no-patch", "--format=%cI", commit).decode().strip())
 
+    def last_changes(self, revision: Revision, path: str, most: int) -> list[tuple[Revision, str, str]]:
+        """Return the last commits of the main line that changed a file, the newest first: commit, time and subject."""
+        at, form = revision.commit or "HEAD", "--format=%H%x00%cI%x00%s"
+        listed = self._git("log", "--first-parent", f"--max-count={most}", form, at, "--", path, may_fail=True)
+        rows = [line.split("\0") for line in (listed or b"").decode("utf-8", "replace").splitlines()]
+        return [(Revision(commit, commit), when, subject) for commit, when, subject in rows]
+
     def cached(self, digest: str) -> Path:
         """Return where DVC's cache keeps the object of a md5, whether or not it is there."""
         return self._cache / "files" / "md5" / digest[:2] / digest[2:]

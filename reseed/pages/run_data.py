@@ -58,6 +58,13 @@ class RunTables:
     store: NDArray[np.uint8] | None
 
 
+def only(tables: RunTables, frames: Sequence[str]) -> RunTables:
+    """Return the tables of some frames; the index stays whole, it tells where the packed patches lie."""
+    names, found = set(frames), vars(tables)
+    kept = {key: found[key][found[key]["frame_id"].isin(names)] for key in ("patches", "frames", "catalog")}
+    return RunTables(**{**found, **kept})
+
+
 def thresholds(deploy_count: Sequence[int], n_patches: Sequence[int]) -> list[Fraction]:
     """Return every alpha at which a decision changes, ascending, 0 first: between two of them nothing does."""
     return sorted({Fraction(0), *(Fraction(d, n) for d, n in zip(deploy_count, n_patches, strict=True))})

@@ -1,6 +1,5 @@
 """`report.html`: one file that shows a run: what was scored, how sure, every frame, and what it was made of."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,6 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from numpy.typing import NDArray
 
 from reseed.artifacts.catalog import FRAME_LABELS, FRAMES
@@ -18,14 +16,14 @@ from reseed.artifacts.raw import SYNTHETIC_NOTICE, label_notices
 from reseed.artifacts.table import Table
 from reseed.base.classes import CLASS_COLOURS, CLASSES, DECISIONS
 from reseed.base.files import read_json
-from reseed.pages.parts import Leaflet, in_script, policy, read_leaflet
+from reseed.pages.parts import read_leaflet
+from reseed.pages.render import html_page, percent_text
 from reseed.pages.run_data import RunTables, doubts, frame_data, patch_pictures, pictures
 from reseed.score.decisions import RATIO
 from reseed.score.registry import FRAME, HEADLINE, NOT_AVAILABLE, PATCH, SCORES, TASKS, Task, class_key
 
 REPORT: Final = "plots/report.html"
-_ASSETS: Final = Path(__file__).with_name("report")
-_SCRIPTS: Final = ("scores", "page", "chart", "frames", "frame", "map", "report")
+_SCRIPTS: Final = ("page", "scores", "chart", "grid", "frames", "frame", "map", "report")
 _MOST_DOUBTS: Final = 24
 # Tables behind the charts, as the run wrote them: the browser reads the same file that it offers for download.
 _CSV: Final = {
@@ -113,7 +111,6 @@ def run_page(stored: Stored, store: NDArray[np.uint8] | None, origin: Origin) ->
     surest, doubtful = doubts(tables, _MOST_DOUBTS)
     n_frames, rule = len(data["frames"]["id"]), str(details["rules"]["used"])
     data |= {
-        "classes": [{"name": name, "colour": CLASS_COLOURS[name]} for name in CLASSES],
         "alpha": metrics[FRAME]["alpha"],
         "costs": [details["alpha"]["cost"][key] for key in ("false_deploy", "missed_deploy")]
         if isinstance(details["alpha"]["cost"], dict)
@@ -124,13 +121,12 @@ def run_page(stored: Stored, store: NDArray[np.uint8] | None, origin: Origin) ->
         "surest": _doubt_rows(tables, surest, data["frames"]["id"]),
         "doubtful": _doubt_rows(tables, doubtful, data["frames"]["id"]),
     }
-    leaflet = read_leaflet()
-    script = _script()
-    return _render(
-        leaflet,
-        script,
+    return html_page(
+        "report.html.j2",
+        _SCRIPTS,
         data,
-        title=f"{origin.name}: patch macro F1 {_percent(metrics[PATCH][HEADLINE])}",
+        read_leaflet(),
+        title=f"{origin.name}: patch macro F1 {percent_text(metrics[PATCH][HEADLINE])}",
         origin=origin,
         marks=_marks(metrics, details),
         tasks=[_task(task, metrics, details) for task in TASKS],
@@ -221,34 +217,3 @@ def _doubt_rows(tables: RunTables, found: Sequence[Any], frames: Sequence[str]) 
         }
         for one, jpeg in zip(found, shown, strict=True)
     ]
-
-
-def _percent(value: float | str, decimals: int = 1) -> str:
-    return value if isinstance(value, str) else f"{value:.{decimals}f} %"
-
-
-def _script() -> str:
-    """Return the script of the page, which leaves nothing behind in the browser but `reseed`."""
-    parts = [(_ASSETS / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS]
-    return '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
-
-
-def _render(leaflet: Leaflet, script: str, data: Mapping[str, Any], **context: Any) -> str:
-    environment = Environment(
-        loader=FileSystemLoader(_ASSETS),
-        undefined=StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["percent"] = _percent
-    return environment.get_template("report.html.j2").render(
-        policy=policy(leaflet.script, script),
-        leaflet=leaflet,
-        style=(_ASSETS / "page.css").read_text(encoding="utf-8"),
-        script=script,
-        data=in_script(json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))),
-        colours={class_key(name): colour for name, colour in CLASS_COLOURS.items()},
-        **context,
-    )

@@ -14,7 +14,7 @@ from reseed.audit.trusted import DIFFERS, FAIL, NOT_CHECKED, PASS
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_bytes
 from reseed.compare.comparison import DIFFERENCES
-from reseed.compare.pull_request import flipped_figure
+from reseed.compare.pull_request import TREND, flipped_figure
 from reseed.figures.baselines import Step, change_figure
 from reseed.figures.style import marked, png_bytes
 from reseed.history.run import Run
@@ -106,6 +106,10 @@ _MOST_PARAMS: Final = 36
 _SIGN: Final = {PASS: "✅ PASS", FAIL: "❌ FAIL", NOT_CHECKED: "⚪ NOT CHECKED", DIFFERS: "⚠️ DIFFERS"}
 _VERDICTS: Final = (f"{PATCH}.{HEADLINE}", f"{FRAME}.accuracy")
 _LEAKAGE: Final = "leakage"
+_MOST_BARS: Final = 8
+_MERMAID: Final = (
+    '%%{init: {"xyChart": {"height": 240}, "themeVariables": {"xyChart": {"plotColorPalette": "#0072b2, #d55e00"}}}}%%'
+)
 _HAPPENED: Final = {-1: "now wrong", 1: "now right", 0: "no reference"}
 
 
@@ -118,7 +122,7 @@ def report_page(report: Mapping[str, Any], pictures: Mapping[str, str], stale: S
         stale: Why the scores of head are not those of the parameters and sources as they are now.
     """
     scores = [row | {"label": BY_FULL_KEY[row["score"]].full_label} for row in report["scores"]]
-    flips = report["flips"] and _flips(report)
+    flips = report["flips"] and flip_rows(report)
     happened = [flip["better"] for flip in flips or []]
     return render(
         "report.md.j2",
@@ -132,19 +136,42 @@ def report_page(report: Mapping[str, Any], pictures: Mapping[str, str], stale: S
             "head_name": _named(report["head"]),
             "base_name": _named(report["base"]),
             "synthetic_notice": SYNTHETIC_NOTICE,
-            "warnings": _warnings(report),
+            "warnings": warnings(report),
             "stale": stale,
             "lacking_text": f"the single answers of {' and of '.join(report['lacking'])} are not stored here",
-            "sites": [row | {"patches": _patches(row, report)} for row in report["sites"]],
-            "operating": _operating(report["operating_point"]),
+            "sites": [row | {"patches": site_patches(row, report)} for row in report["sites"]],
+            "operating": operating_rows(report["operating_point"]),
             "flips": flips,
             "now": {"right": happened.count(1), "wrong": happened.count(-1), "unknown": happened.count(0)},
-            "changed": _changed_data(report),
+            "changed": changed_data(report),
             "audit": [_check(check) for check in report["checks"]],
             "most_params": _MOST_PARAMS,
+            "charts": [] if report["alone"] else [Markdown(chart) for chart in _charts(report)],
             "pictures": {name: Markdown(path) for name, path in pictures.items()},
         },
     )
+
+
+def _charts(report: Mapping[str, Any]) -> list[str]:
+    """Return two small pictures as Mermaid, which a comment on GitHub draws: it shows no picture that is not hosted."""
+    found = []
+    rows = {"macro F1": report["macro_f1"], **{row["class"]: row for row in report["classes"]}}
+    pairs = {name: [row[side]["f1"] for side in ("base", "head")] for name, row in rows.items()}
+    if all(isinstance(value, float) for pair in pairs.values() for value in pair):
+        base, head = zip(*pairs.values(), strict=True)
+        found.append(_chart("F1 of test patches: bars head, line base", list(pairs), [("bar", head), ("line", base)]))
+    trend = [row for row in report["trend"] if isinstance(row[TREND[0]], float)][-_MOST_BARS:]
+    if len(trend) > 1:
+        values = [row[TREND[0]] for row in trend]
+        found.append(_chart("Patch macro F1 of the last commits", [row["commit"] for row in trend], [("bar", values)]))
+    return found
+
+
+def _chart(title: str, names: Sequence[str], lines: Sequence[tuple[str, Sequence[float]]]) -> str:
+    axis = ", ".join(f'"{name}"' for name in names)
+    drawn = [f"  {kind} [{', '.join(f'{value:.1f}' for value in values)}]" for kind, values in lines]
+    axes = [f"  x-axis [{axis}]", '  y-axis "percent" 0 --> 100']
+    return "\n".join([_MERMAID, "xychart-beta", f'  title "{title}"', *axes, *drawn])
 
 
 def _named(revision: Mapping[str, str]) -> Markdown:
@@ -154,7 +181,7 @@ def _named(revision: Mapping[str, str]) -> Markdown:
     return code(commit[:7]) if commit.startswith(name) else Markdown(f"{code(name)} ({code(commit[:7])})")
 
 
-def _warnings(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+def warnings(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what the audit of both sides found, the worst in bold."""
     found = [
         _warning("The result of base is not that of its code, parameters and data", check, check["reason"])
@@ -177,13 +204,16 @@ def _warning(what: str, check: Mapping[str, Any] | None, reason: str) -> dict[st
     return {"what": what, "certain": True, "check": check["check"] if check else "", "reason": reason, "after": ""}
 
 
-def _patches(row: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+def site_patches(row: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+    """Return how many labelled patches a site has, on both sides where that differs."""
     n = [side["n_patches"] for side in (row["base"], row["head"])]
     base, head = (NOT_AVAILABLE if value == NOT_AVAILABLE else f"{value:,.0f}" for value in n)
     return head if report["alone"] or base == head else f"{base} → {head}"
 
 
-def _operating(sides: Mapping[str, Mapping[str, Any] | None]) -> list[dict[str, str]]:
+def operating_rows(sides: Mapping[str, Mapping[str, Any] | None]) -> list[dict[str, str]]:
+    """Return how each side decides frames and what comes of it, a row for each thing."""
+
     def row(name: str, show: Any) -> dict[str, str]:
         return {"name": name} | {key: NOT_AVAILABLE if side is None else show(side) for key, side in sides.items()}
 
@@ -211,7 +241,7 @@ def _rule(side: Mapping[str, Any]) -> str:
     return f"alpha {side['alpha']:g}, {how}"
 
 
-def _flips(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+def flip_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the frames that base and head decide differently, those now wrong first."""
     flips = [
         flip | {"base": _decision(flip["first"]), "head": _decision(flip["second"]), "better": _better(flip)}
@@ -231,7 +261,8 @@ def _better(flip: Mapping[str, Any]) -> int:
     return 1 if _decision(flip["second"]) == flip["gold"] else -1
 
 
-def _changed_data(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+def changed_data(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what changed in the data, a row for each source, table or kind of change."""
     empty: dict[str, Any] = {"name": "", "sha256": (), "path": "", "n": 0, "first": ""}
     if report["data"] is None:
         return [empty | {"path": path} for path in report["inputs"]]
@@ -297,7 +328,7 @@ def _scores_figure(report: Mapping[str, Any]) -> Figure:
 
 def _flips_figure(report: Mapping[str, Any], state: Run) -> Figure:
     rows: dict[str, list[str]] = {}
-    for flip in _flips(report):
+    for flip in flip_rows(report):
         rows.setdefault(f"{_HAPPENED[flip['better']]}\n→ {flip['head']}", []).append(flip["frame_id"])
     return flipped_figure(state, rows, synthetic=report["synthetic"])
 

@@ -31,6 +31,8 @@ def pull_request(clone: Clone, base: str, *, fails: bool = False) -> Published:
     env = {"GITHUB_STEP_SUMMARY": str(summary), "GITHUB_OUTPUT": str(output)}
     log = clone.run("bash", ".ci/pull-request", base, str(report), fails=fails, env=env)
     text = report.read_text()
+    if "No result" not in text:
+        assert report.with_suffix(".html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert summary.read_text() == text
     lines = output.read_text().splitlines()
     assert [line.split("=")[0] for line in lines] == ["report"]

@@ -42,10 +42,8 @@ const openFrame = (i) => {
     if (!details.open || details.children.length > 1) return;
     details.append(tableOf("Patches", ["patch", "what is known"], [...Array(frames.n[i]).keys()].map((place) => [whereOf(i, place), patchText(i, place)])));
   });
-  const keys = make("div", "keys");
-  keys.append(...data.classes.map(({ name, colour }) => key(colour, name, "square")));
   const people = frames.second[i] === null ? [] : [make("p", "", `Second annotator: ${decisionName(frames.second[i])}; ${frames.differs[i]} patches labelled otherwise than the reference.`)];
-  dialog.replaceChildren(bar, both, keys, now, verdictOf(i), make("p", "", why(i)), ...people, make("p", "muted", facts.join(" · ")), details);
+  dialog.replaceChildren(bar, both, classKeys(), now, verdictOf(i), make("p", "", why(i)), ...people, make("p", "muted", facts.join(" · ")), details);
   if (!dialog.open) dialog.showModal();
   history.replaceState(null, "", `#frame=${encodeURIComponent(frames.id[i])}`);
 };

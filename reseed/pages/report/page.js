@@ -1,4 +1,6 @@
-// Small things every part of the page uses. Text goes in as text, never as markup.
+// Small things every part of a page uses. Text goes in as text, never as markup.
+const data = JSON.parse(document.getElementById("data").textContent);
+const frames = data.frames;
 const byId = (id) => document.getElementById(id);
 const make = (tag, name, text) => {
   const node = document.createElement(tag);
@@ -72,3 +74,20 @@ const csvOf = (names, rows) =>
     const plain = /^[=+\-@\t]/.test(text) && !/^-?[\d.]+$/.test(text) ? `'${text}` : text; // no formula in a spreadsheet
     return /[",\n\r]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
   }).join(",")).join("\n") + "\n";
+// A row of a CSV file becomes an object; quoted cells may hold commas, quotes and line breaks.
+const readCsv = (text) => {
+  const rows = [[""]];
+  let quoted = false;
+  for (let i = 0; i < text.length; i += 1) {
+    const sign = text[i];
+    const row = rows[rows.length - 1];
+    if (quoted && sign === '"' && text[i + 1] === '"') { row[row.length - 1] += '"'; i += 1; }
+    else if (sign === '"') quoted = !quoted;
+    else if (sign === "," && !quoted) row.push("");
+    else if (sign === "\n" && !quoted) rows.push([""]);
+    else row[row.length - 1] += sign;
+  }
+  const [names, ...others] = rows.filter((row) => row.length > 1 || row[0] !== "");
+  return others.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]])));
+};
+const short = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);

@@ -1,4 +1,31 @@
-// The slider, and everything put together.
+// The charts, the slider, and everything put together.
+const drawCharts = () => {
+  const percents = { range: [0, 100] };
+  ofCsv(byId("alpha-chart"), "alpha", {
+    title: "Validation frames at every alpha", kind: "line", x: "alpha", xLabel: "alpha", yLabel: "percent", ...percents, xRange: [0, 1],
+    follow: (place) => listeners.push(place),
+    now: () => (state.at === data.used ? data.alpha : valueOf(state.at)),
+    series: [
+      { key: "validation_macro_f1", label: "macro F1", colour: INKS[0] },
+      { key: "validation_deploy_precision", label: "Deploy precision", colour: INKS[1] },
+      { key: "validation_deploy_recall", label: "Deploy recall", colour: INKS[2] },
+    ],
+  });
+  const host = byId("chart-grid");
+  ofCsv(host, "sites", { title: "Patch macro F1 of each test site, 95 % interval", kind: "names", x: "site", xLabel: "site", yLabel: "percent", ...percents,
+    columns: ["n_patches"], series: [{ key: "macro_f1", low: "macro_f1_low", high: "macro_f1_high", label: "macro F1", colour: INKS[0] }] }, (row) => row.split === "test");
+  ofCsv(host, "reliability", { title: "How often the network is right at each confidence", kind: "points", x: "confidence", xLabel: "highest probability, percent", yLabel: "right patches, percent", ...percents, xRange: [0, 100], equal: true,
+    columns: ["n"], series: [{ key: "accuracy", low: "accuracy_low", high: "accuracy_high", label: "right", colour: INKS[0] }] });
+  ofCsv(host, "cover", { title: "Coral cover of each test frame", kind: "points", x: "annotated", xLabel: "annotated, percent of patches", yLabel: "predicted, percent of patches", ...percents, xRange: [0, 100], equal: true,
+    columns: ["frame_id", "site"], series: [{ key: "predicted", label: "predicted", colour: INKS[1] }] });
+  ofCsv(host, "training", { title: "Training: validation scores by epoch", kind: "line", x: "epoch", xLabel: "epoch", yLabel: "percent", ...percents,
+    series: [{ key: "val_macro_f1", label: "macro F1", colour: INKS[0] }, { key: "val_accuracy", label: "accuracy", colour: INKS[2] }] });
+  ofCsv(host, "training", { title: "Training: loss by epoch", kind: "line", x: "epoch", xLabel: "epoch", yLabel: "loss",
+    series: [{ key: "train_loss", label: "training", colour: INKS[0] }, { key: "val_loss", label: "validation", colour: INKS[1] }] });
+  const conditions = [...new Set(readCsv(data.csv.conditions).map((row) => row.condition))];
+  conditions.forEach((name) => ofCsv(host, "conditions", { title: `Patch macro F1 by ${name.replaceAll("_", " ")}`, kind: "names", x: "quartile", xLabel: "quarter of the test frames, lowest values first", yLabel: "percent", ...percents,
+    columns: ["from", "to", "frames"], series: [{ key: "macro_f1", low: "macro_f1_low", high: "macro_f1_high", label: "macro F1", colour: INKS[0] }] }, (row) => row.condition === name && row.quartile !== "0"));
+};
 const slider = byId("alpha-slider");
 const NAMES = [["macroF1", "macro F1"], ["accuracy", "accuracy"], ["precision", "Deploy precision"], ["recall", "Deploy recall"], ["cost", "cost of a frame"]];
 const scorePanel = (split, title) => {

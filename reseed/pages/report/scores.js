@@ -1,6 +1,4 @@
 // Integers first: which frames are decided Deploy at a threshold, what that gives, and the scores of it.
-const data = JSON.parse(document.getElementById("data").textContent);
-const frames = data.frames;
 const TRAIN = 0, VAL = 1, TEST = 2;
 const SPLITS = ["train", "validation", "test", "in no split"];
 const state = { at: data.used, explore: false };
@@ -54,22 +52,6 @@ const alphaText = (at) => {
   if (at === data.used) return `${data.alpha} (of this run)`;
   const from = valueOf(at).toFixed(3);
   return at + 1 < data.thresholds.length ? `${from} to below ${valueOf(at + 1).toFixed(3)}` : `${from} and above`;
-};
-// A row of a CSV file becomes an object; quoted cells may hold commas, quotes and line breaks.
-const readCsv = (text) => {
-  const rows = [[""]];
-  let quoted = false;
-  for (let i = 0; i < text.length; i += 1) {
-    const sign = text[i];
-    const row = rows[rows.length - 1];
-    if (quoted && sign === '"' && text[i + 1] === '"') { row[row.length - 1] += '"'; i += 1; }
-    else if (sign === '"') quoted = !quoted;
-    else if (sign === "," && !quoted) row.push("");
-    else if (sign === "\n" && !quoted) rows.push([""]);
-    else row[row.length - 1] += sign;
-  }
-  const [names, ...others] = rows.filter((row) => row.length > 1 || row[0] !== "");
-  return others.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]])));
 };
 const outcome = (i) => {
   if (frames.gold[i] === null) return "no reference";

@@ -1,5 +1,6 @@
 """`python -m reseed report`, on revisions written by hand."""
 
+import json
 import re
 import subprocess
 import sys
@@ -34,6 +35,10 @@ def page(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
 
 def rendered(text: str) -> str:
     return MarkdownIt("gfm-like", {"linkify": False}).render(text)
+
+
+def browser_page(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    return page(capsys, "--html", *argv, "--out", "-")
 
 
 def two_sides(history: History, before: Reef, after: Reef) -> None:
@@ -267,3 +272,50 @@ def test_it_comes_out_fast_enough_to_wait_for() -> None:
     """Nothing that trains is loaded."""
     done = "import sys, reseed.cli.report; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", done], check=False).returncode == 0
+
+
+def test_the_page_of_a_change_for_a_browser(history: History, capsys: pytest.CaptureFixture[str]) -> None:
+    run = reef()
+    two_sides(history, run.but(wrong=every(run.gold, 5), wrong_frames=every(run.frames, 12)), run)
+    text = browser_page(capsys, "HEAD", "--base", "HEAD~1")
+    assert re.search(r"<h1>Patch macro F1 79\.\d → 100\.0 %, frame accuracy 91\.7 → 100\.0 %</h1>", text)
+    interval = r"\(95 % interval \+\d+\.\d to \+\d+\.\d, p 0\.\d{3}; of one training each"
+    assert re.search(rf"It rises by 20\.\d points {interval}", text)
+    assert "2 frames: 2 now right, 0 now wrong, 0 without a reference." in text
+    assert "Parameters: none." in text
+    # Both commits have a result, the older first.
+    data = json.loads(text.split('id="data">')[1].split("</script>")[0])
+    trend = [line.split(",") for line in data["csv"]["trend"].splitlines()]
+    commits = [history.git("rev-parse", "--short=7", name).strip() for name in ("HEAD~1", "HEAD")]
+    assert [line[0] for line in trend] == ["commit", *commits]
+    assert [line[3] for line in trend[1:]] == ["79.8607", "100.0"]
+    back = browser_page(capsys, "--head", "HEAD~1", "--base", "HEAD")
+    assert "It falls by 20." in back
+
+
+def test_the_page_of_a_change_claims_nothing_where_base_has_no_result(
+    history: History, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = history.git("commit-tree", "-m", "Nothing", "4b825dc642cb6eb9a060e54bf8d69288fbee4904").strip()
+    commit_result(history, reef())
+    text = browser_page(capsys, "HEAD", "--base", first)
+    assert "Base has no result" in text
+    assert "rises" not in text
+    assert "→" not in text.split("<main>")[0].split("<h1>")[1]
+
+
+def test_html_is_asked_for_in_one_way(history: History, capsys: pytest.CaptureFixture[str]) -> None:
+    commit_result(history, reef())
+    assert main(["report"]) == 2
+    assert "--base REV" in capsys.readouterr().err
+    assert main(["report", "--html", "HEAD", "--head", "HEAD"]) == 2
+    assert main(["report", "--html", "HEAD", "--figures", "x"]) == 2
+
+
+def test_a_comment_gets_charts_of_what_is_known(history: History, capsys: pytest.CaptureFixture[str]) -> None:
+    run = reef()
+    two_sides(history, run.but(wrong=every(run.gold, 5)), run)
+    text = page(capsys, "--base", "HEAD~1", "--head", "HEAD")
+    scores, trend = re.findall(r"```mermaid\n(.*?)```", text, re.DOTALL)
+    assert re.search(r"bar \[100\.0, 100\.0, 100\.0, 100\.0\]\n  line \[79\.\d, ", scores)
+    assert re.search(r'x-axis \["\w{7}", "\w{7}"\]\n.*\n  bar \[79\.\d, 100\.0\]', trend)
