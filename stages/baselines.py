@@ -45,7 +45,9 @@ def main(argv: list[str] | None = None) -> None:
         split_of = dict(zip(splits["frame_id"], splits["split"], strict=True))
         rows += image_answers(frames, split_of, gold, recipe, load_start(WEIGHTS, recipe.backbone))
     BASELINE_PREDICTIONS.write(BASELINE_PREDICTIONS.frame(rows), PREDICTIONS / "baselines.csv")
-    CONDITIONS.write(CONDITIONS.frame(frame_conditions(light, patches.frame_ids)), PREDICTIONS / "conditions.csv")
+    CONDITIONS.write(
+        CONDITIONS.frame(frame_conditions(light, images, patches.frame_ids)), PREDICTIONS / "conditions.csv"
+    )
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from typing import Final
 
 from reseed.artifacts.table import Column, Table
+from reseed.base.appearance import STATISTICS
 
 PATCH_PREDICTIONS = Table(
     columns=(
@@ -43,6 +44,12 @@ FRAME_PREDICTIONS = Table(
         Column("gold", "text", "reference decision; empty if the frame has no label"),
         Column("alpha", "float", "threshold used"),
         Column("rule", "text", "ratio or logistic: which of the next two columns is the decision"),
+        Column(
+            "familiarity",
+            "float",
+            "p-value of its looks among train and val, 0-1; empty with aggregate.ask none",
+        ),
+        Column("ask", "text", "why a person should look at it instead; empty for most"),
         Column("ratio_decision", "text", "Deploy if deploy_count / n_patches > alpha, else No-Deploy"),
         Column("logistic_decision", "text", "by the rule fitted on validation frames; empty if it cannot be fitted"),
     ),
@@ -85,6 +92,7 @@ CONDITIONS = Table(
         Column("frame_id", "text", "frame"),
         Column("contrast", "float", "standard deviation of luma over the frame, share of full scale, 0-0.5"),
         Column("blue_red_ratio", "float", "mean blue over mean red: water takes red first; empty without any red"),
+        *(Column(name, "float", f"what the frame looks like: {meaning}") for name, meaning, *_ in STATISTICS),
     ),
     key=("frame_id",),
 )

@@ -31,6 +31,7 @@ from reseed.sources.folder import copy_file
 PREDICTIONS: Final = "data/predictions/patches.csv"
 CALIBRATION: Final = "data/predictions/calibration.json"
 ENGINE: Final = "data/predictions/engine.json"
+FAMILIAR: Final = "data/predictions/familiar.json"
 BASELINES: Final = "data/predictions/baselines.csv"
 CONDITIONS: Final = "data/predictions/conditions.csv"
 # Probabilities of another CPU or engine may differ in their last digits; chosen, not measured: 100 times the last one
@@ -74,18 +75,20 @@ def near_answers(stored: bytes, redone: bytes) -> str:
     return f"{BASELINES}: {differing} of {len(a)} answers differ" if differing <= _ANSWERS * len(a) else ""
 
 
-def near_calibration(stored: bytes, redone: bytes) -> str:
-    """Return that a redone calibration is near the stored one; empty if it is not. It follows the probabilities."""
+def near_facts(path: str, stored: bytes, redone: bytes) -> str:
+    """Return that redone facts are near the stored ones, in every number; empty if they are not."""
     facts, again = _facts(stored), _facts(redone)
-    if facts.keys() != again.keys() or not facts:
-        return ""
-    for key, value in facts.items():
-        if isinstance(value, float) and isinstance(again[key], float):
-            if abs(value - again[key]) > TOLERANCE * max(1.0, abs(value)):
-                return ""
-        elif value != again[key]:
-            return ""
-    return f"{CALIBRATION}: redone within {TOLERANCE} of the stored one"
+    return f"{path}: redone within {TOLERANCE} of the stored one" if facts and _near(facts, again) else ""
+
+
+def _near(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return abs(a - b) <= TOLERANCE * max(1.0, abs(a))
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_near, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_near(value, b[key]) for key, value in a.items())
+    return type(a) is type(b) and bool(a == b)
 
 
 def other_engine(stored: bytes, redone: bytes) -> str:
@@ -114,7 +117,8 @@ NEAR: Final[dict[str, Callable[[bytes, bytes], str]]] = {
     PREDICTIONS: lambda stored, redone: near_table(PREDICTIONS, stored, redone, _PROBABILITIES),
     CONDITIONS: lambda stored, redone: near_table(CONDITIONS, stored, redone),
     BASELINES: near_answers,
-    CALIBRATION: near_calibration,
+    CALIBRATION: lambda stored, redone: near_facts(CALIBRATION, stored, redone),
+    FAMILIAR: lambda stored, redone: near_facts(FAMILIAR, stored, redone),
     ENGINE: other_engine,
 }
 

@@ -19,6 +19,9 @@ CLASS_INDEX: Final = {name: index for index, name in enumerate(CLASSES)}
 DECISIONS: Final = (NO_DEPLOY, DEPLOY)
 
 # Deploy is the rare and the costly class; the colours are told apart in the common colour-vision deficiencies.
+# Instead of a decision: a person should look. Its colour is told apart from those of the classes in the same way.
+ASK: Final = "Ask"
+ASK_COLOUR: Final = "#cc79a7"
 CLASS_COLOURS: Final = {NO_DEPLOY: "#8c8c8c", CORAL: "#d55e00", DEPLOY: "#0072b2"}
 
 

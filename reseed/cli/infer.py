@@ -5,24 +5,38 @@ import math
 import sys
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
+from reseed.base.appearance import Familiar
 from reseed.base.classes import DEPLOY
 from reseed.base.errors import ModelError, ReseedError, SourceError
 from reseed.base.parallel import usable_cores
 from reseed.engines.engine import AUTO, ENGINES, Engine, open_engine
+from reseed.engines.facts import familiar_in
 from reseed.infer.calibration import Calibration, carried, read_calibration, require_model, require_survey
-from reseed.infer.deciding import GoldLabels, Outcome, Rule, frames_text, read_gold, write_outcome
+from reseed.infer.deciding import Outcome, Rule, asked_text, frames_text, write_outcome
 from reseed.infer.frames import ListSource, Source, WatchedFolders
 from reseed.infer.geotags import Logs
+from reseed.infer.gold import GoldLabels, read_gold
 from reseed.infer.map_page import RENDERED_NOTICE
-from reseed.infer.run_folder import FrameList, RunIdentity, common_root, enter, find_frames, locked, note_training
+from reseed.infer.run_folder import (
+    NOBODY,
+    FrameList,
+    RunIdentity,
+    common_root,
+    enter,
+    find_frames,
+    locked,
+    note_training,
+)
 from reseed.infer.running import Progress, decide_all
 from reseed.infer.tables import BAD_FILE, MAP_FILE, SKIPPED_FILE, take_up
 from reseed.pages.parts import read_leaflet
 from reseed.patches.resize import RESIZE_RULE
 from reseed.score.alpha import exact, parse_alpha
+from reseed.score.promise import FRAME, needed_units
 from reseed.survey.imagery import DECODE_RULE
 
 EXIT_UNUSABLE: Final = 3
@@ -65,6 +79,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="edge of a patch in stored pixels, for a camera of another resolution (docs/field.md)",
     )
     parser.add_argument(
+        "--ask",
+        metavar="SHARE",
+        help="ask a person about unlike frames, and about at most this share of familiar ones; or none; default: as "
+        "the model says (docs/calibrate.md)",
+    )
+    parser.add_argument(
         "--engine", choices=ENGINES, default=AUTO, help="library that runs the network; default: %(default)s"
     )
     parser.add_argument("--device", default="cpu", metavar="D", help="cpu, cuda, mps or auto; default: %(default)s")
@@ -95,6 +115,8 @@ def run(args: argparse.Namespace) -> int:
     engine = open_engine(args.model, args.engine, threads=1, device=args.device)
     calibration = _calibration(engine, args, listed)
     rule = rule_of(engine, args.model, args.alpha if calibration is None else calibration.alpha, args.patch_size)
+    doubt_from = None if calibration is None else exact(float(calibration.doubt_from))
+    rule = replace(rule, familiar=_familiar(engine, args), doubt_from=doubt_from)
     promise = "" if calibration is None else _promise(calibration, growing=args.watch)
     logs = Logs(root, growing=args.watch)
     if listed is not None:
@@ -185,6 +207,30 @@ def _calibration(engine: Engine, args: argparse.Namespace, listed: FrameList | N
     return found
 
 
+def _familiar(engine: Engine, args: argparse.Namespace) -> Familiar | None:
+    """Return what familiar frames look like, with the share of them that a person may be asked about."""
+    if args.ask == NOBODY:
+        return None
+    found = familiar_in(engine.facts, str(args.model))
+    if args.ask is None or found is None:
+        if args.ask is not None:
+            raise ReseedError(
+                f"--ask: {args.model} does not know what familiar frames look like; set aggregate.ask where it is "
+                "trained, run `dvc repro` and export it again"
+            )
+        return found
+    share = Fraction(parse_alpha(args.ask, "--ask"))
+    if not 0 < share < 1:
+        raise ReseedError(f"--ask is {args.ask}; allowed: none, or a number above 0 and below 1")
+    needed = needed_units(FRAME, share, share)
+    if len(found.distances) < needed:
+        raise ReseedError(
+            f"--ask is {args.ask}: needs {needed} groups in train and val, the model has {len(found.distances)}; "
+            "give a higher share, or none"
+        )
+    return replace(found, share=share)
+
+
 def _promise(calibration: Calibration, *, growing: bool) -> str:
     later = " Frames that were not there when the sample was drawn are not covered." if growing else ""
     return calibration.in_words() + later
@@ -234,6 +280,8 @@ def _identity(rule: Rule, root: Path) -> RunIdentity:
         resize=facts.resize,
         decode=facts.decode,
         alpha=repr(float(rule.alpha)),
+        ask=NOBODY if rule.familiar is None else repr(float(rule.familiar.share)),
+        doubt_from="" if rule.doubt_from is None else repr(float(rule.doubt_from)),
     )
 
 
@@ -266,6 +314,10 @@ def _report(
         if outcome.n_frames
         else "no frame was decided"
     )
+    if outcome.asked:
+        lines.append(
+            f"{outcome.asked.total():,} of {outcome.n_frames}: Ask, a person should look ({asked_text(outcome.asked)})"
+        )
     if outcome.n_frames and outcome.agreement is not None:
         lines += [f"gold: {said}" for said in outcome.agreement.lines()]
     if outcome.unusable:

@@ -119,6 +119,8 @@ def _metadata(facts: ModelFacts) -> dict[str, str]:
         said["alpha"] = facts.alpha
     if facts.calibration:
         said["calibration"] = facts.calibration
+    if facts.familiar:
+        said["familiar"] = facts.familiar
     if facts.trained_on_rendered:
         said["trained_on"] = RENDERED
     return said

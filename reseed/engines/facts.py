@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from reseed.base.appearance import Familiar, familiar_of
 from reseed.base.classes import CLASSES
 from reseed.base.errors import ModelError
 
 _METRICS_FILE: Final = "metrics/metrics.json"
 _ENGINE_FILE: Final = "data/predictions/engine.json"
+_FAMILIAR_FILE: Final = "data/predictions/familiar.json"
 FLIPS: Final = (1, 2, 4)
 
 # What a network was trained on whose frames were rendered: in the metadata of a file of `export`, and in every warning.
@@ -32,6 +34,7 @@ class ModelFacts:
         trained_on_rendered: Whether it is known to have been trained on rendered frames.
         flips: Mirror images that predictions are the mean over, 1 for none.
         calibration: `calibration.json` that alpha was taken from, as text; empty if there is none.
+        familiar: `familiar.json` of the run, what familiar frames look like, as text; empty if there is none.
     """
 
     classes: tuple[str, ...]
@@ -45,6 +48,7 @@ class ModelFacts:
     trained_on_rendered: bool
     flips: int = 1
     calibration: str = ""
+    familiar: str = ""
 
     def geometry(self) -> dict[str, Any]:
         """Return how patches have to be cut and resized, as `data/patches/geometry.json` says it."""
@@ -80,6 +84,7 @@ def facts_of_geometry(geometry: dict[str, Any], backbone: str, sha256: str, fold
             backbone=backbone,
             trained_on_rendered=trained_on_rendered(folder),
             flips=recorded_flips(folder),
+            familiar=recorded_familiar(folder),
         )
     except (KeyError, ValueError, TypeError) as error:
         raise ModelError(
@@ -106,6 +111,32 @@ def recorded_flips(folder: Path) -> int:
     """Return the flips in `data/predictions/engine.json` beside a model folder, 1 if none are recorded."""
     value = _recorded(folder, "flips", file=_ENGINE_FILE)
     return value if value in FLIPS else 1
+
+
+def recorded_familiar(folder: Path) -> str:
+    """Return `data/predictions/familiar.json` beside a model folder as text; empty if nobody is asked."""
+    return (
+        ""
+        if _recorded(folder, "share", file=_FAMILIAR_FILE) is None
+        else ((folder.resolve().parent / _FAMILIAR_FILE).read_text(encoding="utf-8"))
+    )
+
+
+def familiar_in(facts: ModelFacts, where: str) -> Familiar | None:
+    """Return what familiar frames look like to a model, None if it does not know.
+
+    Raises:
+        ModelError: If what it says is damaged, or of another version.
+    """
+    if not facts.familiar:
+        return None
+    try:
+        return familiar_of(json.loads(facts.familiar))
+    except (ValueError, KeyError, TypeError) as error:
+        raise ModelError(
+            f"{where}: what familiar frames look like is not readable ({brief(str(error))}); export the model again, "
+            "or give --ask none"
+        ) from error
 
 
 def _recorded(folder: Path, *names: str, file: str = _METRICS_FILE) -> Any:

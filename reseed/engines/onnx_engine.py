@@ -97,6 +97,7 @@ def facts_of(metadata: dict[str, str], where: str) -> ModelFacts:
             trained_on_rendered=metadata.get("trained_on") == RENDERED,
             flips=int(metadata.get("flips", "1")),  # files from before there were any lack it
             calibration=metadata.get("calibration", ""),
+            familiar=metadata.get("familiar", ""),
         )
     except (KeyError, ValueError) as error:
         raise ModelError(

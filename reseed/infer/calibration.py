@@ -18,7 +18,17 @@ from reseed.infer.run_folder import Frame, FrameList
 from reseed.infer.sample import Sample, read_document, survey_sha256
 from reseed.params.load import Section
 from reseed.score.alpha import exact
-from reseed.score.promise import CONFIDENT, DROPS, FRAME, alpha_of_drops, alpha_text, lowest_alpha, percent, shares
+from reseed.score.promise import (
+    CONFIDENT,
+    DROPS,
+    FRAME,
+    alpha_of_drops,
+    alpha_text,
+    doubtful_from,
+    lowest_alpha,
+    percent,
+    shares,
+)
 
 CALIBRATION_FILE: Final = "calibration.json"
 _WAY_OUT: Final = "`python -m reseed calibrate alpha` makes one"
@@ -35,6 +45,7 @@ class Calibration(Section):
         n: Labelled units.
         n_no_deploy: Of these, those with the reference No-Deploy.
         alpha: Decimal text.
+        doubt_from: Alpha that the labels alone would allow, decimal text: frames between the two are in doubt.
         sample_sha256: Digest of the labelled frames and their labels.
         survey_sha256: Digest of the survey that they were drawn from.
         survey_frames: Number of its frames.
@@ -49,6 +60,7 @@ class Calibration(Section):
     n: int
     n_no_deploy: int
     alpha: str
+    doubt_from: str
     sample_sha256: str
     survey_sha256: str
     survey_frames: int
@@ -122,6 +134,7 @@ def calibrate(
             "n": len(share),
             "n_no_deploy": int(wrong.sum()),
             "alpha": alpha_text(alpha),
+            "doubt_from": alpha_text(min(alpha, doubtful_from(share, wrong, bound))),
             "sample_sha256": hashlib.sha256(text.encode()).hexdigest(),
             "survey_sha256": sample.survey_sha256,
             "survey_frames": sample.survey_frames,

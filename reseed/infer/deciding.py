@@ -3,7 +3,7 @@
 import base64
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -12,13 +12,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from reseed.base.classes import CLASS_INDEX, CLASSES, CORAL, DEPLOY, NO_DEPLOY, parse_decision
-from reseed.base.csv import Row, read_text_table
-from reseed.base.errors import ImageError, TableError
+from reseed.base.appearance import NEAR_ALPHA, Familiar, frame_appearance
+from reseed.base.classes import ASK, CLASS_INDEX, CLASSES, CORAL, DEPLOY, NO_DEPLOY
+from reseed.base.errors import ImageError
 from reseed.base.grid import tile_boxes
 from reseed.base.probabilities import predicted_classes, softmax
 from reseed.engines.engine import Engine
 from reseed.infer.geotags import Exif, exif_in, geojson, write_geojson
+from reseed.infer.gold import GoldLabels
 from reseed.infer.map_page import Story, write_map
 from reseed.infer.run_folder import Frame
 from reseed.infer.tables import (
@@ -35,7 +36,6 @@ from reseed.pages.parts import thumbnail_jpeg
 from reseed.patches.resize import FramePatches, frame_patches
 from reseed.score.alpha import decisions
 from reseed.survey.geotag import Geotag
-from reseed.survey.identity import path_parts
 from reseed.survey.imagery import read_image_file
 
 SMALLER_THAN_PATCH: Final = "smaller_than_patch"
@@ -51,12 +51,32 @@ class Rule:
         patch_size_px: Target edge of a patch in stored pixels.
         alpha: Deploy where the share of Deploy patches is above it.
         alpha_text: Its decimal text, as everything records it.
+        familiar: What familiar frames look like, to ask about others; None to ask about none.
+        doubt_from: Alpha from which on a frame that is not deployed on is in doubt; None for no doubt.
     """
 
     engine: Engine
     patch_size_px: int
     alpha: Fraction
     alpha_text: str
+    familiar: Familiar | None = None
+    doubt_from: Fraction | None = None
+
+    def ask(self, images: NDArray[np.uint8], deploy_count: int) -> str:
+        """Return why a person should look at a frame instead, empty for most.
+
+        Args:
+            images: (n, S, S, 3) uint8, its patches.
+            deploy_count: Of these, those that are Deploy.
+        """
+        if self.familiar is not None:
+            statistics = frame_appearance(images)
+            if self.familiar.asks(self.familiar.p_value(statistics)):
+                return self.familiar.why(statistics)
+        counts = np.array([deploy_count]), np.array([len(images)])
+        if self.doubt_from is None or decisions(*counts, self.alpha)[0] or not decisions(*counts, self.doubt_from)[0]:
+            return ""
+        return NEAR_ALPHA
 
 
 @dataclass(frozen=True)
@@ -70,6 +90,7 @@ class Decided:
         probabilities: (n, 3) float64.
         predicted: (n,) int64 class indices.
         deploys: The decision.
+        ask_reason: Why a person should look instead; empty for most.
         thumbnail: JPEG.
         latency_ms: From opening the file to the decision.
     """
@@ -80,6 +101,7 @@ class Decided:
     probabilities: NDArray[np.float64]
     predicted: NDArray[np.int64]
     deploys: bool
+    ask_reason: str
     thumbnail: bytes
     latency_ms: float
 
@@ -116,6 +138,7 @@ def decide(frame: Frame, rule: Rule) -> Decided | Unusable:
         predicted = predicted_classes(probabilities)
         deploy_count = int((predicted == CLASS_INDEX[DEPLOY]).sum())
         deploys = bool(decisions(np.array([deploy_count]), np.array([len(predicted)]), rule.alpha)[0])
+        ask_reason = rule.ask(patches.images, deploy_count)
         latency_ms = 1000 * (time.perf_counter() - began)
     except ImageError as error:
         return Unusable(frame, ImageError(error.reason, error.detail))
@@ -128,6 +151,7 @@ def decide(frame: Frame, rule: Rule) -> Decided | Unusable:
         probabilities,
         predicted,
         deploys,
+        ask_reason,
         thumbnail_jpeg(patches.images, patches.grid),
         latency_ms,
     )
@@ -152,7 +176,8 @@ def decision_row(decided: Decided, geotag: Geotag, alpha_text: str) -> dict[str,
         "deploy_ratio": fixed(deploy_count / grid.n_patches, 6),
         "coral_cover": fixed(coral_count / grid.n_patches, 6),
         "alpha": alpha_text,
-        "decision": DEPLOY if decided.deploys else NO_DEPLOY,
+        "decision": ASK if decided.ask_reason else DEPLOY if decided.deploys else NO_DEPLOY,
+        "ask_reason": decided.ask_reason,
         "latency_ms": fixed(decided.latency_ms, 1),
         "synthetic": int(decided.exif.synthetic),
     }
@@ -193,83 +218,13 @@ def _require_one_patch(patches: FramePatches, patch_size_px: int) -> None:
         )
 
 
-class GoldLabels:
-    """Reference decisions, by the path that the table gives each frame.
-
-    Args:
-        rows: Path as given, with row and decision.
-    """
-
-    def __init__(self, rows: Iterable[tuple[str, Row, str]]) -> None:
-        self._labels: dict[tuple[str, ...], tuple[Row, str]] = {}
-        for path, row, label in rows:
-            parts = path_parts(path)
-            said = self._labels.setdefault(parts, (row, label))
-            if said[1] != label:
-                raise TableError(
-                    f"{row.where}: {path} is {label}, but {said[0].where} says {said[1]}; "
-                    "give the table of one annotator"
-                )
-
-    def of_frames(self, frames: Iterable[str], root: Path) -> dict[str, str]:
-        """Return the decision for each frame that has one.
-
-        A row means the frame whose path ends with what the row says: `20230315_020635_000_0000.jpg` or
-        `erub_drop_5/20230315_020635_000_0000.jpg`.
-
-        Args:
-            frames: Names of the frames.
-            root: Folder that the names start from.
-
-        Raises:
-            TableError: If a row may mean several frames.
-        """
-        meant: dict[tuple[str, ...], str] = {}
-        found: dict[str, str] = {}
-        for frame in frames:
-            parts = path_parts((root / frame).as_posix())
-            for depth in range(len(parts), 0, -1):  # the most exact row counts
-                key = parts[-depth:]
-                if key in self._labels:
-                    row, label = self._labels[key]
-                    if key in meant:
-                        raise TableError(
-                            f"{row.where}: {'/'.join(key)} may be {meant[key]} or {frame}; "
-                            "write the path with its folder"
-                        )
-                    meant[key], found[frame] = frame, label
-                    break
-        return found
-
-    def __len__(self) -> int:
-        return len(self._labels)
-
-
-def read_gold(path: Path) -> GoldLabels:
-    """Read a table with the columns `frame` and `label`, such as `frame_labels.csv`; others are ignored.
-
-    Raises:
-        TableError: If it is missing or broken, a label is no decision, or rows contradict each other.
-    """
-    try:
-        table = read_text_table(path, str(path))
-    except OSError as error:
-        raise TableError(f"{path}: cannot be read ({error.strerror})") from error
-    table.require(["frame", "label"])
-    return GoldLabels(
-        (row.cells["frame"], row, parse_decision(row.cells["label"], row.where))
-        for row in table.rows
-        if row.cells["label"]
-    )
-
-
 @dataclass(frozen=True)
 class Agreement:
     """How the decisions and the reference decisions stand to each other; no score.
 
     Args:
         n_frames: Decided frames.
-        known: Of these, those with a reference decision.
+        known: Of these, those with a reference decision that nobody is asked about.
         same: Of these, those decided alike.
         unmatched: Rows of the table that mean no decided frame.
     """
@@ -296,6 +251,7 @@ class Outcome:
     Args:
         n_frames: Decided frames.
         n_deploy: Of these, those to deploy on.
+        asked: Of these, those that a person should look at, by reason.
         unplaced: Of these, those without a position.
         unusable: Frames that cannot be used, by reason.
         thumbnails_every: n: every n-th frame has a thumbnail on the map.
@@ -304,6 +260,7 @@ class Outcome:
 
     n_frames: int
     n_deploy: int
+    asked: Counter[str]
     unplaced: int
     unusable: Counter[str]
     thumbnails_every: int
@@ -340,7 +297,10 @@ def write_outcome(
     known = {} if gold is None else gold.of_frames([row.frame for row in rows], root)
     unplaced = sum(row.place is None for row in rows)
     write_geojson(out / TRACK_FILE, geojson(rows, root.name, alpha, known))
+    asked = Counter(row.ask_reason for row in rows if row.ask_reason)
     remarks = [promise] * bool(promise)
+    if asked:
+        remarks.append(f"A person should look at {frames_text(asked.total())}: {asked_text(asked)}.")
     if unplaced:
         remarks.append(f"{frames_text(unplaced)} without a position: in the strips, not on the map.")
     if unusable:
@@ -353,12 +313,19 @@ def write_outcome(
         remarks.append(f"{frames_text(skipped)} passed over for newer ones.")
     story = Story(title, root.name, alpha, model, tuple(remarks), trained_on_rendered)
     every = write_map(out, out / MAP_FILE, story, rows, read_classes(out), known)
-    return Outcome(len(rows), sum(row.decision == DEPLOY for row in rows), unplaced, unusable, every, agreement)
+    n_deploy = sum(row.decision == DEPLOY for row in rows)
+    return Outcome(len(rows), n_deploy, asked, unplaced, unusable, every, agreement)
 
 
 def _agreement(rows: Sequence[FrameRow], known: Mapping[str, str], gold: GoldLabels) -> Agreement:
-    same = sum(row.decision == known.get(row.frame) for row in rows)
-    return Agreement(len(rows), len(known), same, unmatched=len(gold) - len(known))  # no row means two frames
+    compared = [row for row in rows if row.frame in known and row.decision != ASK]
+    same = sum(row.decision == known[row.frame] for row in compared)
+    return Agreement(len(rows), len(compared), same, unmatched=len(gold) - len(known))  # no row means two frames
+
+
+def asked_text(asked: Counter[str]) -> str:
+    """Return why a person should look, the most frequent reason first: `2 unlike the training frames: darker`."""
+    return "; ".join(f"{number:,} {reason}" for reason, number in asked.most_common())
 
 
 def frames_text(number: int) -> str:

@@ -261,6 +261,7 @@ def _point(row: FrameRow, alpha: str, gold: str | None) -> dict[str, Any]:
             "coral_count": row.coral_count,
             "alpha": alpha,
             "decision": row.decision,
+            "ask_reason": row.ask_reason or None,
             "gold": gold,
             "latency_ms": row.latency_ms,
             "synthetic": row.synthetic,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from reseed.artifacts.raw import SYNTHETIC_NOTICE
-from reseed.base.classes import CLASS_COLOURS, CLASSES, CORAL, DEPLOY, NO_DEPLOY
+from reseed.base.classes import ASK, ASK_COLOUR, CLASS_COLOURS, CLASSES, CORAL, DEPLOY, NO_DEPLOY
 from reseed.base.files import write_text
 from reseed.engines.facts import RENDERED
 from reseed.infer.geotags import GAP_M, by_sequence
@@ -111,7 +111,7 @@ def page_data(
 ) -> dict[str, Any]:
     """Return what the script of the page reads; keys are short because they repeat for each frame."""
     shift = _shift_deg(rows)
-    known = [row for row in rows if row.frame in gold]
+    known = [row for row in rows if row.frame in gold and row.decision != ASK]
     notices = [SYNTHETIC_NOTICE] * any(row.synthetic for row in rows) + [RENDERED_NOTICE] * story.trained_on_rendered
     return {
         "title": story.title,
@@ -125,9 +125,11 @@ def page_data(
             "deploy": CLASS_COLOURS[DEPLOY],
             "noDeploy": CLASS_COLOURS[NO_DEPLOY],
             "coral": CLASS_COLOURS[CORAL],
+            "ask": ASK_COLOUR,
         },
         "nFrames": len(rows),
         "nDeploy": sum(row.decision == DEPLOY for row in rows),
+        "nAsk": sum(row.decision == ASK for row in rows),
         "gold": {"known": len(known), "same": sum(row.decision == gold[row.frame] for row in known)},
         "sequences": [
             {
@@ -154,6 +156,7 @@ def _frame(
         "deploy": row.deploy_count,
         "coral": row.coral_count,
         "yes": row.decision == DEPLOY,
+        "ask": row.ask_reason or None,
         "gold": None if row.frame not in gold else gold[row.frame] == DEPLOY,
         "jpeg": thumbnails.get(row.frame),
         "ms": row.latency_ms,

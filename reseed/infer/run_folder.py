@@ -213,6 +213,7 @@ def _listed_file(folder: Path, line: str) -> Path:
     return slashed if not os.path.lexists(path) and os.path.lexists(slashed) else path
 
 
+NOBODY: Final = "none"
 RUN_FILE: Final = "run.json"
 _LOCK_FILE: Final = ".lock"
 _TRAINING: Final = "trained_on_rendered"
@@ -233,6 +234,8 @@ class RunIdentity:
         resize: Rule by which patches are resized.
         decode: Rule by which images are decoded.
         alpha: Decimal text.
+        ask: Share of familiar frames that a person is asked about at most, decimal text, or none.
+        doubt_from: Alpha from which on frames are in doubt, decimal text; empty for no doubt.
     """
 
     frames: str
@@ -243,6 +246,8 @@ class RunIdentity:
     resize: str
     decode: str
     alpha: str
+    ask: str = NOBODY
+    doubt_from: str = ""
 
 
 def enter(out: Path, identity: RunIdentity) -> bool:

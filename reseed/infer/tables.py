@@ -160,7 +160,7 @@ MAP_FILE: Final = "map.html"
 DECISION_COLUMNS: Final = (
     *("frame", "captured_at", "latitude_deg", "longitude_deg", "water_depth_m", "altitude_m"),
     *("rows", "cols", "n_patches", "deploy_count", "coral_count", "deploy_ratio", "coral_cover"),
-    *("alpha", "decision", "latency_ms", "synthetic"),
+    *("alpha", "decision", "ask_reason", "latency_ms", "synthetic"),
 )
 PATCH_COLUMNS: Final = (
     *("frame", "row", "col", "x0", "y0", "x1", "y1"),
@@ -185,7 +185,8 @@ class FrameRow:
         cols: Of the grid.
         deploy_count: Patches predicted Deploy.
         coral_count: Patches predicted Coral.
-        decision: Deploy or No-Deploy.
+        decision: Deploy, No-Deploy or Ask.
+        ask_reason: Why Ask; empty for the others.
         latency_ms: From opening the file to the decision.
         synthetic: Whether the demo rendered the frame.
     """
@@ -199,6 +200,7 @@ class FrameRow:
     deploy_count: int
     coral_count: int
     decision: str
+    ask_reason: str
     latency_ms: float
     synthetic: bool
 
@@ -269,6 +271,7 @@ def _frame_row(cells: dict[str, str]) -> FrameRow:
         deploy_count=int(cells["deploy_count"]),
         coral_count=int(cells["coral_count"]),
         decision=cells["decision"],
+        ask_reason=cells["ask_reason"],
         latency_ms=float(cells["latency_ms"]),
         synthetic=cells["synthetic"] == "1",
     )

@@ -3,6 +3,7 @@
 The simplest of them know colour and contrast only, which also tell how clear the water was.
 """
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
 from reseed.artifacts.patches import TEST, TRAIN, VAL
+from reseed.base.appearance import NAMES as APPEARANCE
+from reseed.base.appearance import frame_appearance
 from reseed.base.classes import CLASS_INDEX, CLASSES, DECISIONS, DEPLOY, NO_DEPLOY
 from reseed.base.errors import ReseedError, TableError
 from reseed.base.probabilities import predicted_classes, softmax
@@ -66,11 +69,14 @@ def patch_light(images: NDArray[np.uint8]) -> PatchLight:
     return PatchLight(colour, luma, square)
 
 
-def frame_conditions(light: PatchLight, frame_ids: NDArray[np.object_]) -> list[dict[str, object]]:
-    """Return contrast and blue-red ratio of each frame, from its patches.
+def frame_conditions(
+    light: PatchLight, images: NDArray[np.uint8], frame_ids: NDArray[np.object_]
+) -> list[dict[str, object]]:
+    """Return contrast, blue-red ratio and appearance of each frame, from its patches.
 
     Args:
         light: N patches.
+        images: (N, H, W, 3) uint8, RGB; may be mapped from disk, the patches of one frame are held in memory.
         frame_ids: (N,) frame of each.
 
     Returns:
@@ -86,9 +92,18 @@ def frame_conditions(light: PatchLight, frame_ids: NDArray[np.object_]) -> list[
     red, blue = mean(light.colour[:, 0]), mean(light.colour[:, 2])
     ratio = np.divide(blue, red, out=np.full(len(names), np.nan), where=red > 0)
     return [
-        {"frame_id": str(name), "contrast": contrast, "blue_red_ratio": value}
-        for name, contrast, value in zip(names, np.sqrt(variance) / 255, ratio, strict=True)
+        {"frame_id": str(name), "contrast": contrast, "blue_red_ratio": value, **looks}
+        for name, contrast, value, looks in zip(
+            names, np.sqrt(variance) / 255, ratio, _appearances(images, place, len(names)), strict=True
+        )
     ]
+
+
+def _appearances(images: NDArray[np.uint8], place: NDArray[np.int64], n_frames: int) -> Iterable[dict[str, float]]:
+    order = np.argsort(place, kind="stable")
+    starts = np.searchsorted(place[order], np.arange(n_frames + 1))
+    for start, end in itertools.pairwise(starts.tolist()):
+        yield dict(zip(APPEARANCE, frame_appearance(np.asarray(images[order[start:end]])).tolist(), strict=True))
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,7 @@ def frame_data(tables: RunTables) -> dict[str, Any]:
         "deploy": frames["deploy_count"].tolist(),
         "coral": frames["coral_count"].tolist(),
         "rank": [rank[ratio] for ratio in ratios],
+        "ask": frames["ask"].tolist(),
         "decided": [DECISIONS.index(name) for name in frames["decision"]],
         "gold": _decisions(frames["gold"]),
         "second": _decisions(_looked_up(frames["frame_id"], _second(tables.frame_labels, "frame_id"))),

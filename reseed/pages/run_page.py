@@ -141,6 +141,7 @@ def run_page(stored: Stored, store: NDArray[np.uint8] | None, origin: Origin) ->
         alpha=metrics[FRAME]["alpha"],
         best=details["alpha"]["best_on_validation"],
         coral=details["coral_cover"],
+        ask=details["ask"] if isinstance(details.get("ask"), dict) else None,
         n_frames=n_frames,
         without_picture=n_frames - len(shown),
     )

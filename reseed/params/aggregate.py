@@ -20,6 +20,19 @@ class AggregateParams(Section):
     )
     alpha: float | str = Field(description="share of Deploy patches above which a frame is Deploy")
 
+    ask: float | Literal["none"] = Field(
+        description="share of familiar frames that a person may be asked about; none: nobody is asked"
+    )
+
+    @field_validator("ask", mode="plain")
+    @classmethod
+    def _share_or_none(cls, value: object) -> float | str:
+        if value == "none":
+            return "none"
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+            raise ValueError("a number above 0 and below 1, or none")
+        return float(value)
+
     # One check for both forms: a union of types reports one problem for each of its members.
     @field_validator("alpha", mode="plain")
     @classmethod
@@ -36,6 +49,11 @@ class AggregateParams(Section):
     def guaranteed(self) -> tuple[Fraction, bool] | None:
         """The bound on wrong drops that alpha is to keep, and whether groups are its units; None for no bound."""
         return _promised(self.alpha) if isinstance(self.alpha, str) else None
+
+    @property
+    def asked_share(self) -> Fraction | None:
+        """The share of familiar frames that a person may be asked about; None where nobody is asked."""
+        return None if self.ask == "none" else Fraction(repr(float(self.ask)))
 
 
 def _promised(text: str) -> tuple[Fraction, bool] | None:

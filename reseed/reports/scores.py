@@ -50,6 +50,7 @@ def scores_page(
         tasks=[_task(task, metrics[task], details) for task in TASKS],
         rule=details["rules"]["used"],
         alpha=metrics[FRAME]["alpha"],
+        ask=details["ask"] if isinstance(details.get("ask"), dict) else None,
         verdicts=list(details["baselines"]["verdict"].values()),
         validation=[
             {

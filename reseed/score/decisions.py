@@ -17,7 +17,7 @@ from reseed.score.alpha import decisions, exact
 from reseed.score.alpha_curve import AlphaCurve, alpha_curve
 from reseed.score.calibration import fit_rule, frame_features
 from reseed.score.confusion import decision_indices
-from reseed.score.promise import FRAME, MILLION, lowest_alpha, shares
+from reseed.score.promise import FRAME, MILLION, doubtful_from, lowest_alpha, shares
 
 AUTO: Final = "auto"
 RATIO: Final = "ratio"
@@ -144,25 +144,44 @@ def guaranteed_alpha(counts: FrameCounts, params: AggregateParams, splits: pd.Da
     """
     if params.guaranteed is None:
         return None
-    target, by_group = params.guaranteed
+    target, _ = params.guaranteed
     if params.rule != RATIO:
         raise TableError(
             f"aggregate.alpha is {params.alpha}, but aggregate.rule {params.rule} has no alpha; set {RATIO}"
         )
+    share, wrong, groups = _promised_units(counts, params, splits)
+    return Fraction(lowest_alpha(FRAME, share, wrong, target, target, groups), MILLION)
+
+
+def doubted_alpha(
+    predictions: pd.DataFrame, frame_labels: pd.DataFrame, params: AggregateParams, splits: pd.DataFrame
+) -> Fraction | None:
+    """Return the alpha that the labelled validation frames alone would allow, see `doubtful_from`; None for no promise.
+
+    Args:
+        predictions: Table PATCH_PREDICTIONS.
+        frame_labels: Table FRAME_LABELS.
+        params: Section `aggregate`.
+        splits: Table SPLITS_TABLE.
+    """
+    if params.guaranteed is None:
+        return None
+    share, wrong, groups = _promised_units(count_patches(predictions, frame_labels), params, splits)
+    return Fraction(doubtful_from(share, wrong, params.guaranteed[0], groups), MILLION)
+
+
+def _promised_units(
+    counts: FrameCounts, params: AggregateParams, splits: pd.DataFrame | None
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], list[str] | None]:
+    """Return share, whether a drop would be wrong, and group of each labelled validation frame; no groups by frame."""
+    by_group = params.guaranteed is not None and params.guaranteed[1]
     if by_group and splits is None:
         raise TableError(f"aggregate.alpha is {params.alpha}, but groups are not known here; set it to a number")
     val = counts.labelled(VAL)
     group_of = {} if splits is None else dict(zip(splits["frame_id"], splits["group"], strict=True))
     groups = [group_of[name] for name in counts.frame_id[val]] if by_group else None
-    found = lowest_alpha(
-        FRAME,
-        shares(counts.deploy_count[val], counts.n_patches[val]),
-        np.asarray(counts.gold[val] == NO_DEPLOY, dtype=np.bool_),
-        target,
-        target,
-        groups,
-    )
-    return Fraction(found, MILLION)
+    wrong = np.asarray(counts.gold[val] == NO_DEPLOY, dtype=np.bool_)
+    return shares(counts.deploy_count[val], counts.n_patches[val]), wrong, groups
 
 
 def decide_repeats(
@@ -273,6 +292,8 @@ def frame_table(
             "gold": counts.gold,
             "alpha": float(alpha),
             "rule": rule,
+            "familiarity": np.nan,
+            "ask": "",
             "ratio_decision": by_ratio,
             "logistic_decision": by_logistic,
         }

@@ -15,7 +15,7 @@ from reseed.score.bootstrap import Interval
 from reseed.score.confusion import class_scores
 from reseed.score.decisions import LOGISTIC, RATIO
 from reseed.score.evidence import SCORED, Evidence, frames_per_split, score_items, split_reliability
-from reseed.score.plots import coral_cover, cover_errors
+from reseed.score.plots import ask_details, coral_cover, cover_errors
 from reseed.score.registry import (
     FRAME,
     HEADLINE,
@@ -125,9 +125,7 @@ def coral_details(evidence: Evidence) -> dict[str, Any]:
     errors = cover_errors(coral_cover(evidence))
     return {
         "n_frames": errors.n,
-        "bias": percent(errors.bias),
-        "mae": percent(errors.mae),
-        "rmse": percent(errors.rmse),
+        **{name: percent(getattr(errors, name)) for name in ("bias", "mae", "rmse")},
         "r2": NOT_AVAILABLE if np.isnan(errors.r2) else round(errors.r2, 4),
     }
 
@@ -214,6 +212,7 @@ DETAILS: Final[Mapping[str, Callable[[Evidence], Any]]] = {
     "frame": frame_details,
     "trainings": training_details,
     "alpha": alpha_details,
+    "ask": ask_details,
     "rules": rule_details,
     "baselines": baseline_details,
     "human_ceiling": ceiling_details,

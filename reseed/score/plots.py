@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -10,12 +10,25 @@ from numpy.typing import NDArray
 
 from reseed.artifacts.patches import TEST, VAL
 from reseed.artifacts.table import Column
+from reseed.base.appearance import NEAR_ALPHA
 from reseed.base.classes import CLASSES, CORAL
 from reseed.params.evaluate import EvaluateParams
 from reseed.score.alpha_curve import expected_costs
 from reseed.score.calibration import BINS
 from reseed.score.evidence import SCORED, Evidence, item_confusion, score_items, split_reliability
-from reseed.score.registry import FRAME, HEADLINE, PATCH, SCORES, Entry, Task, class_key, percent_or_nan
+from reseed.score.registry import (
+    FRAME,
+    HEADLINE,
+    NOT_AVAILABLE,
+    PATCH,
+    SCORES,
+    Entry,
+    Task,
+    as_metrics,
+    class_key,
+    percent,
+    percent_or_nan,
+)
 
 CORAL_COVER: Final = (
     Column("frame_id", "text", "test frame with labelled patches"),
@@ -159,6 +172,24 @@ def place_row(patches: pd.DataFrame, frames: pd.DataFrame, settings: EvaluatePar
         "n_frames": n_frames,
         "deploy_frames": int(counts[1].sum()),
         **{entry.column: percent_or_nan(entry(counts), n_frames) for _, entry in _shown(FRAME)},
+    }
+
+
+def ask_details(evidence: Evidence) -> dict[str, Any] | str:
+    """Return how many test frames are asked about, and what the decisions on the others are worth."""
+    if evidence.frames["familiarity"].isna().all() and (evidence.frames["ask"] == "").all():
+        return NOT_AVAILABLE
+    frames = evidence.frames[evidence.frames["split"] == TEST]
+    asked = frames["ask"] != ""
+    labelled = evidence.labelled_frames(TEST)
+    rest = score_items(FRAME, labelled[labelled["ask"] == ""], evidence.context.settings)
+    return {
+        "test_frames": len(frames),
+        "asked": int(asked.sum()),
+        "asked_share": percent(asked.mean()) if len(frames) else NOT_AVAILABLE,
+        "near_alpha": int((frames["ask"] == NEAR_ALPHA).sum()),
+        "unfamiliar": int((asked & (frames["ask"] != NEAR_ALPHA)).sum()),
+        "without_asked": as_metrics(rest) if rest.n else NOT_AVAILABLE,
     }
 
 

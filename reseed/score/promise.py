@@ -86,8 +86,33 @@ def lowest_alpha(
             f"{needed_units(promise, target, delta, by_group=groups is not None)} {unit}s with a reference decision, "
             f"there are {n}; label more, or promise less (a higher target)"
         )
+    return _lowest(share, wrong_if_dropped, groups, allowed)
+
+
+def doubtful_from(
+    share: NDArray[np.int64],
+    wrong_if_dropped: NDArray[np.bool_],
+    target: Fraction,
+    groups: Sequence[str] | None = None,
+) -> int:
+    """Return the lowest alpha at which the labelled units alone lose at most `target` on average, millionths.
+
+    Frames between this alpha and the one that keeps a promise are in doubt: the labels speak for a drop, and are too
+    few to promise it. Arguments as `lowest_alpha`.
+    """
+    n = len(share) if groups is None else len(set(groups))
+    return _lowest(share, wrong_if_dropped, groups, target * n)
+
+
+def _lowest(
+    share: NDArray[np.int64],
+    wrong_if_dropped: NDArray[np.bool_],
+    groups: Sequence[str] | None,
+    allowed: Fraction | int,
+) -> int:
+    """Return the lowest alpha at which the losses of all units add up to at most `allowed`."""
     sizes = Counter(groups)
-    weights = [1] * n if groups is None else [Fraction(1, sizes[group]) for group in groups]
+    weights = [1] * len(share) if groups is None else [Fraction(1, sizes[group]) for group in groups]
     loss: Fraction | int = 0
     for index in np.argsort(share, kind="stable")[::-1].tolist():  # alpha falls from 1
         if wrong_if_dropped[index]:

@@ -50,9 +50,9 @@ const about = (frame) => {
   if (!frame.at) bar.append(button("×", "close", () => hide()));
   const decision = make("p", "pill");
   const dot = make("i");
-  dot.style.background = decisionColour(frame.yes);
+  dot.style.background = inkOf(frame);
   const sign = frame.yes ? "above" : "not above";
-  decision.append(dot, make("span", "", decisionName(frame.yes)));
+  decision.append(dot, make("span", "", nameOf(frame)));
   const switchGrid = make("label", "");
   const tick = make("input");
   tick.type = "checkbox";
@@ -67,8 +67,9 @@ const about = (frame) => {
   box.append(bar, picture(frame), keys, decision);
   box.append(make("p", "", `Deploy ${frame.deploy} of ${frame.n} patches, ${percent(frame.deploy / frame.n)}: ${sign} alpha ${data.alpha}`));
   box.append(make("p", "", `Coral ${frame.coral} of ${frame.n} patches, ${percent(frame.cover)}`));
+  if (frame.ask) box.append(make("p", "", `Ask: ${frame.ask}`));
   if (frame.gold !== null) {
-    const differs = frame.gold !== frame.yes;
+    const differs = !frame.ask && frame.gold !== frame.yes;
     box.append(make("p", differs ? "differs" : "", `Gold: ${decisionName(frame.gold)}${differs ? ", another decision" : ""}`));
   }
   const facts = [frame.time ? frame.time.replace("T", " ").replace("Z", " UTC") : "time unknown"];

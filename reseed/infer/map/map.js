@@ -112,11 +112,12 @@ const pieOf = (group, taken) => {
   const cover = all.reduce((sum, frame) => sum + frame.cover, 0) / all.length;
   const box = make("div", "pie-box");
   const disc = make("div", "pie");
-  const share = (360 * nDeploy) / all.length;
+  const nAsk = all.filter((frame) => frame.ask).length;
+  const [share, asked] = [(360 * nDeploy) / all.length, (360 * (nDeploy + nAsk)) / all.length];
   disc.style.background =
     state.colour === "coral"
       ? coverColour(cover)
-      : `conic-gradient(${data.colours.deploy} 0 ${share}deg, ${data.colours.noDeploy} ${share}deg)`;
+      : `conic-gradient(${data.colours.deploy} 0 ${share}deg, ${data.colours.ask} ${share}deg ${asked}deg, ${data.colours.noDeploy} ${asked}deg)`;
   const more = group.members.length - 1;
   const name = group.members[0].name + (more ? ` and ${more} more` : "");
   const says = state.colour === "coral" ? `${percent(cover)} Coral` : `${nDeploy} of ${all.length} Deploy`;

@@ -13,6 +13,8 @@ const byId = (id) => document.getElementById(id);
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 const decisionName = (yes) => (yes ? "Deploy" : "No-Deploy");
 const decisionColour = (yes) => (yes ? data.colours.deploy : data.colours.noDeploy);
+const nameOf = (frame) => (frame.ask ? "Ask" : decisionName(frame.yes));
+const inkOf = (frame) => (frame.ask ? data.colours.ask : decisionColour(frame.yes));
 
 // Frames, each with its place in the survey.
 const frames = [];
@@ -41,13 +43,13 @@ const coverColour = (cover) => {
   const mixed = channels(data.colours.coral).map((full, c) => Math.round(pale[c] + share * (full - pale[c])));
   return `rgb(${mixed.join(",")})`;
 };
-const colourOf = (frame) => (state.colour === "coral" ? coverColour(frame.cover) : decisionColour(frame.yes));
+const colourOf = (frame) => (state.colour === "coral" ? coverColour(frame.cover) : inkOf(frame));
 
 // Header and side.
 byId("notice").hidden = !data.notice;
 byId("notice").textContent = data.notice;
 byId("finding").textContent = data.nFrames
-  ? `${data.nDeploy} of ${data.nFrames} frames: Deploy (${percent(data.nDeploy / data.nFrames)})`
+  ? `${data.nDeploy} of ${data.nFrames} frames: Deploy (${percent(data.nDeploy / data.nFrames)})${data.nAsk ? `, ${data.nAsk}: Ask` : ""}`
   : "No frame was decided";
 byId("rule").textContent =
   `A frame is Deploy where more than ${(100 * Number(data.alpha)).toFixed(1).replace(/\.0$/, "")} % of its patches are ` +
@@ -76,6 +78,7 @@ const drawLegend = () => {
     legend.append(node);
   } else {
     legend.append(key(data.colours.deploy, "Deploy"), key(data.colours.noDeploy, "No-Deploy"));
+    if (data.nAsk) legend.append(key(data.colours.ask, "Ask: a person should look"));
   }
   if (state.gold) {
     legend.append(key(data.colours.deploy, "gold Deploy", "ring"), key(data.colours.noDeploy, "gold No-Deploy", "ring"));

@@ -13,7 +13,8 @@ const verdictOf = (i) => {
   const found = outcome(i);
   const reference = frames.gold[i] === null ? "no reference decision" : `reference ${decisionName(frames.gold[i])}`;
   const notes = { right: "", "wrong Deploy": " · wrong Deploy", "missed Deploy": " · missed Deploy" }[found] ?? "";
-  return make("p", `verdict${wrongNow(i) ? " wrong" : ""}`, `${decisionName(decides(i))}, ${reference}${notes}`);
+  const asked = frames.ask[i] ? ` · Ask: ${frames.ask[i]}` : "";
+  return make("p", `verdict${wrongNow(i) ? " wrong" : ""}`, `${decisionName(decides(i))}, ${reference}${notes}${asked}`);
 };
 const card = (i) => {
   const node = button("", () => openFrame(i));
@@ -36,7 +37,7 @@ const chosen = (name) => filters.elements.namedItem(name).value;
 const fits = {
   split: (i, value) => (value === "scored" ? frames.split[i] === VAL || frames.split[i] === TEST : value === "" || frames.split[i] === Number(value)),
   site: (i, value) => value === "" || frames.site[i] === Number(value),
-  outcome: (i, value) => value === "" || (value === "wrong" ? wrongNow(i) : outcome(i) === value),
+  outcome: (i, value) => value === "" || (value === "wrong" ? wrongNow(i) : value === "ask" ? frames.ask[i] !== "" : outcome(i) === value),
   class: (i, value) => value === "" || frames.golds[i].includes(value) || frames.answers[i].includes(value),
   sure: (i, value) => value === "" || frames.sure[i] < Number(value),
   people: (i, value) => value === "" || frames.differs[i] > 0 || (frames.second[i] !== null && frames.gold[i] !== null && frames.second[i] !== frames.gold[i]),
@@ -69,7 +70,7 @@ const drawFilters = () => {
   filters.append(
     choice("split", "split", [["scored", "validation and test"], ["", "all"], ...SPLITS.map((name, i) => [String(i), name])], refresh),
     choice("site", "site", [["", "all"], ...frames.siteNames.map((name, i) => [String(i), short(name, 40)])], refresh),
-    choice("outcome", "decision", [["", "all"], ["wrong", "wrong"], ["wrong Deploy", "wrong Deploy"], ["missed Deploy", "missed Deploy"], ["right", "right"], ["no reference", "no reference"]], refresh),
+    choice("outcome", "decision", [["", "all"], ["wrong", "wrong"], ["wrong Deploy", "wrong Deploy"], ["missed Deploy", "missed Deploy"], ["right", "right"], ["no reference", "no reference"], ["ask", "Ask: a person should look"]], refresh),
     choice("class", "with class", [["", "any"], ...data.classes.map(({ name }, i) => [String(i), name])], refresh),
     choice("sure", "confidence", [["", "any"], ["0.6", "below 60 %"], ["0.75", "below 75 %"], ["0.9", "below 90 %"]], refresh),
     choice("people", "annotators", [["", "any"], ["differ", "disagree"]], refresh),

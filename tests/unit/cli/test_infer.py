@@ -4,18 +4,22 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from reseed.base.appearance import Familiar, frame_appearance
 from reseed.base.errors import ModelError
 from reseed.cli import infer
 from reseed.cli.main import main
 from reseed.infer import tables
 from reseed.network.checkpoint import describe_model, save_model
 from reseed.network.model import Network
-from reseed.patches.resize import RESIZE_RULE
+from reseed.patches.resize import RESIZE_RULE, frame_patches
 from reseed.survey.imagery import DECODE_RULE
 from tests.unit.infer.boat import PATCH, ColourEngine, Infer, decided, frame_image, frame_jpeg, rows, write_tow
 from tests.unit.survey.surveys import LOG_HEADER, encoded, picture
@@ -47,6 +51,7 @@ def test_counts_ratios_and_decisions(tmp_path: Path, boat: Infer, capsys: pytest
         "coral_cover": "0.375000",
         "alpha": "0.5",
         "decision": "Deploy",
+        "ask_reason": "",
         "synthetic": "0",
     }
     patches = rows(tmp_path / "out", tables.PATCHES_FILE)
@@ -362,3 +367,64 @@ def test_real_frames_all_have_time_place_and_depth(tmp_path: Path, monkeypatch: 
         "erub_manta_81",
         "ugar_manta_3",
     }
+
+
+def familiar_text(frames: list[str], share: str = "0.2") -> str:
+    looks = np.stack([frame_appearance(patches(frame)) for frame in frames])
+    centre, scale = looks.mean(axis=0), looks.std(axis=0) + 0.1
+    found = Familiar(centre, scale, np.eye(len(centre)), (), Fraction(share))
+    furthest = max(found.distance(row) for row in looks) + 0.1
+    return json.dumps(replace(found, distances=(np.array([furthest]),) * 9).record())
+
+
+def patches(letters: str) -> NDArray[np.uint8]:
+    return frame_patches(frame_jpeg(letters, None), PATCH, 16, 10**8).images
+
+
+def test_a_frame_unlike_the_training_frames_is_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usual = ["dddddccc", "ddddnnnn", "nnnndddd"]
+    engine = ColourEngine(familiar=familiar_text(usual))
+    monkeypatch.setattr(infer, "open_engine", lambda *_, **__: engine)
+    write_tow(tmp_path / "frames/tow_1", [*usual, "cccccccc"])
+    (tmp_path / "gold.csv").write_text("frame,label\n20230315_020603_000_0003.jpg,No-Deploy\n")
+    command = ["infer", str(tmp_path / "frames"), "--model", "m", "--out", str(tmp_path / "out")]
+    assert main([*command, "--gold", str(tmp_path / "gold.csv")]) == 0
+    found = rows(tmp_path / "out")
+    assert [row["decision"] for row in found] == ["Deploy", "No-Deploy", "No-Deploy", "Ask"]
+    reason = found[3]["ask_reason"]
+    assert reason.startswith("unlike the training frames: ")
+    assert [row["ask_reason"] for row in found[:3]] == [""] * 3
+    said = capsys.readouterr().out
+    assert f"1 of 4: Ask, a person should look (1 {reason})" in said
+    assert "1 of 4: Deploy at alpha 0.5" in said
+    assert "0 of 4 frames with a row" in said  # nobody is compared on a frame that is asked about
+    points = json.loads((tmp_path / "out" / tables.TRACK_FILE).read_text())["features"]
+    assert points[3]["properties"]["decision"] == "Ask"
+    assert points[3]["properties"]["ask_reason"] == reason
+    # The same command goes on with the same run, another share is another run.
+    assert main(command) == 0
+    assert main([*command, "--ask", "none"]) == 2
+    assert "ask 0.2, now none" in capsys.readouterr().err
+    assert main([*command[:-1], str(tmp_path / "off"), "--ask", "none"]) == 0
+    assert [row["decision"] for row in rows(tmp_path / "off")] == ["Deploy", "No-Deploy", "No-Deploy", "No-Deploy"]
+
+
+def test_a_share_that_cannot_be_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, boat: Infer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_tow(tmp_path / "frames/tow_1", ["dddddccc"])
+    assert boat("--ask", "0.1") == 2
+    assert "does not know what familiar frames look like" in capsys.readouterr().err
+    engine = ColourEngine(familiar=familiar_text(["dddddccc"]))
+    monkeypatch.setattr(infer, "open_engine", lambda *_, **__: engine)
+    for share, message in (("0.05", "needs 19 groups in train and val, the model has 9"), ("0", "above 0 and below 1")):
+        assert boat("--ask", share) == 2
+        assert message in capsys.readouterr().err
+    assert boat("--ask", "0.1") == 0
+    broken = ColourEngine(familiar='{"share": "0.1"}')
+    monkeypatch.setattr(infer, "open_engine", lambda *_, **__: broken)
+    assert boat() == 2
+    assert "export the model again, or give --ask none" in capsys.readouterr().err
+    assert not (tmp_path / "out2").exists()

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +28,11 @@ class ColourEngine:
     name = "colours"
     version = "1"
 
-    def __init__(self, alpha: str | None = "0.5", sha256: str = "a" * 64, *, rendered: bool = False) -> None:
-        self.facts = ModelFacts(CLASSES, PATCH, 16, RESIZE_RULE, DECODE_RULE, alpha, sha256, "none", rendered)
+    def __init__(
+        self, alpha: str | None = "0.5", sha256: str = "a" * 64, *, rendered: bool = False, familiar: str = ""
+    ) -> None:
+        facts = ModelFacts(CLASSES, PATCH, 16, RESIZE_RULE, DECODE_RULE, alpha, sha256, "none", rendered)
+        self.facts = replace(facts, familiar=familiar)
 
     def logits(self, images: NDArray[np.uint8]) -> NDArray[np.float64]:
         return np.log(self.classify(images) + 1e-9)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from reseed.base.errors import TableError
-from reseed.infer.deciding import read_gold
+from reseed.infer.gold import read_gold
 
 
 def table(path: Path, *rows: str) -> Path:

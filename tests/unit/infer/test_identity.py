@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reseed.infer.deciding import read_gold
 from reseed.infer.geotags import Logs, exif_in
+from reseed.infer.gold import read_gold
 from reseed.infer.run_folder import Frame, find_frames
 from tests.unit.survey.surveys import encoded, picture
 

@@ -29,7 +29,7 @@ RGB = {name: f"rgb({', '.join(str(int(c[i : i + 2], 16)) for i in (1, 3, 5))})" 
 def row(
     frame: str, place: tuple[float, float] | None, decision: str = "Deploy", coral: int = 2, *, synthetic: bool = False
 ) -> FrameRow:
-    return FrameRow(frame, "2023-03-15T02:06:00Z", place, 4.5, 2, 4, 5, coral, decision, 12.5, synthetic)
+    return FrameRow(frame, "2023-03-15T02:06:00Z", place, 4.5, 2, 4, 5, coral, decision, "", 12.5, synthetic)
 
 
 def tow(name: str, number: int, latitude: float = -9.5, longitude: float = 143.75) -> list[FrameRow]:

@@ -24,7 +24,7 @@ STORY = Story("A & B <tow>", "alone", "0.5", "Model m", ("1 frame without a posi
 
 def row(frame: str, longitude: float | None = 143.75, decision: str = "Deploy", *, synthetic: bool = False) -> FrameRow:
     place = None if longitude is None else (-9.5, longitude)
-    return FrameRow(frame, "2023-03-15T02:06:00Z", place, None, 2, 4, 5, 2, decision, 12.5, synthetic)
+    return FrameRow(frame, "2023-03-15T02:06:00Z", place, None, 2, 4, 5, 2, decision, "", 12.5, synthetic)
 
 
 class Reader(HTMLParser):

@@ -9,7 +9,7 @@ from reseed.infer.tables import FrameRow
 
 
 def row(frame: str, place: tuple[float, float] | None, decision: str = "Deploy") -> FrameRow:
-    return FrameRow(frame, "2023-03-15T02:06:00Z", place, 4.5, 4, 7, 15, 2, decision, 12.5, synthetic=False)
+    return FrameRow(frame, "2023-03-15T02:06:00Z", place, 4.5, 4, 7, 15, 2, decision, "", 12.5, synthetic=False)
 
 
 def test_positions_are_longitude_first() -> None:

@@ -51,7 +51,7 @@ def many(n_frames: int, name: str = "survey/site_{site:02d}/frame_{number:05d}.j
     frames = pd.DataFrame(
         {"frame_id": frame_id, "split": split, "n_patches": n, "deploy_count": deploy}
         | {"coral_count": (answer == 1).sum(axis=1), "decision": word[decided.astype(int)], "alpha": 0.3}
-        | {"gold": word[truth.astype(int)]}
+        | {"gold": word[truth.astype(int)], "ask": ""}
     )
     catalog = pd.DataFrame(
         {"frame_id": frame_id, "site": [f"Site {s:02d}" for s in site], "sequence": [f"tow {s}" for s in site]}

@@ -4,11 +4,16 @@ from reseed.params.aggregate import AggregateParams
 from reseed.params.load import section_problems
 
 
+def problems_of(**values: object) -> list[str]:
+    section = {"rule": "ratio", "alpha": "auto", "ask": "none"} | values
+    return section_problems({"aggregate": section}, "aggregate", AggregateParams)
+
+
 @pytest.mark.parametrize(
     "alpha", [0, 1, 0.5, 0.123456, 1e-06, "auto", "guaranteed 0.05 by group", "guaranteed .1 by frame"]
 )
 def test_allowed(alpha: object) -> None:
-    assert section_problems({"aggregate": {"rule": "ratio", "alpha": alpha}}, "aggregate", AggregateParams) == []
+    assert problems_of(alpha=alpha) == []
 
 
 @pytest.mark.parametrize(
@@ -29,12 +34,26 @@ def test_allowed(alpha: object) -> None:
     ],
 )
 def test_refused_in_one_line(alpha: object) -> None:
-    problems = section_problems({"aggregate": {"rule": "ratio", "alpha": alpha}}, "aggregate", AggregateParams)
+    problems = section_problems(
+        {"aggregate": {"rule": "ratio", "alpha": alpha, "ask": "none"}}, "aggregate", AggregateParams
+    )
     assert len(problems) == 1
     assert problems[0].startswith("aggregate.alpha: got ")
     assert "allowed: a number from 0 to 1, or auto" in problems[0]
 
 
 def test_more_decimals_than_the_table_records_are_refused() -> None:
-    problems = section_problems({"aggregate": {"rule": "ratio", "alpha": 0.1234567}}, "aggregate", AggregateParams)
+    problems = section_problems(
+        {"aggregate": {"rule": "ratio", "alpha": 0.1234567, "ask": "none"}}, "aggregate", AggregateParams
+    )
     assert "at most 6 decimals" in problems[0]
+
+
+@pytest.mark.parametrize("ask", ["none", 0.05, 0.5, 1e-3])
+def test_a_share_to_ask_about(ask: object) -> None:
+    assert problems_of(ask=ask) == []
+
+
+@pytest.mark.parametrize("ask", [0, 1, -0.1, 2, True, None, "off", "0.1", float("nan")])
+def test_no_share_to_ask_about(ask: object) -> None:
+    assert [problem.split(":")[0] for problem in problems_of(ask=ask)] == ["aggregate.ask"]

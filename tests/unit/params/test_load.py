@@ -28,7 +28,7 @@ def test_every_problem_comes_in_one_message_with_its_dotted_key_and_what_is_allo
 
 
 def test_a_missing_section_lists_its_keys(tmp_path: Path) -> None:
-    with pytest.raises(ParamsError, match="aggregate: missing section; needs rule, alpha"):
+    with pytest.raises(ParamsError, match="aggregate: missing section; needs rule, alpha, ask"):
         load_section(write(tmp_path, "extract: {}\n"), "aggregate", AggregateParams)
 
 
@@ -36,7 +36,7 @@ def test_a_missing_section_lists_its_keys(tmp_path: Path) -> None:
 def test_numbers_are_read_as_dvc_writes_them(tmp_path: Path, text: str, value: object) -> None:
     assert (
         load_section(
-            write(tmp_path, f"aggregate: {{rule: ratio, alpha: {text}}}\n"), "aggregate", AggregateParams
+            write(tmp_path, f"aggregate: {{rule: ratio, alpha: {text}, ask: none}}\n"), "aggregate", AggregateParams
         ).alpha
         == value
     )

@@ -10,6 +10,7 @@ from reseed.artifacts.leakage import LeakageRecord, write_leakage
 from reseed.artifacts.patches import PATCH_INDEX, PATCH_LABELS, SPLITS_TABLE
 from reseed.artifacts.predictions import BASELINE_PREDICTIONS, CONDITIONS, PATCH_PREDICTIONS, REPEAT_PREDICTIONS
 from reseed.artifacts.raw import RawSource, write_raw
+from reseed.base.appearance import NAMES as APPEARANCE
 from reseed.base.files import write_json, write_text
 
 # Site: split, then for each frame its reference decision and (gold, predicted) of its patches by initial.
@@ -38,6 +39,7 @@ def write_run(
     alpha: str = "auto",
     rule: str = "ratio",
     kind: str = "grid",
+    ask: str = "none",
     repeats: Sequence[str] = (),
 ) -> None:
     """Write everything that the stages aggregate and evaluate read.
@@ -54,7 +56,11 @@ def write_run(
                 labels.append({"frame_id": frame, "annotator": "A", "label": decision, "gold": 1})
             labels.append({"frame_id": frame, "annotator": "B", "label": "Deploy", "gold": 0})
             splits.append({"frame_id": frame, "group": site, "split": split})
-            conditions.append({"frame_id": frame, "contrast": len(conditions) / 100, "blue_red_ratio": ""})
+            # Alike, but for Coil_0001.
+            looks = {
+                key: (len(conditions) % 3 + i) / 10 + 9 * (len(conditions) == 5) for i, key in enumerate(APPEARANCE)
+            }
+            conditions.append({"frame_id": frame, "contrast": len(conditions) / 100, "blue_red_ratio": "", **looks})
             if split in {"val", "test"}:
                 answers += _answers(frame)
             for cell, pair in enumerate(cells.split()):
@@ -92,7 +98,7 @@ def write_run(
     )
     write_text(
         folder / "params.yaml",
-        f"aggregate: {{rule: {rule}, alpha: {alpha}}}\n"
+        f"aggregate: {{rule: {rule}, alpha: {alpha}, ask: {ask}}}\n"
         "evaluate: {mistakes: 2, resamples: 100, seed: 0, cost_false_deploy: 3.0, cost_missed_deploy: 1.0}\n",
     )
 

@@ -114,7 +114,7 @@ def guaranteed(alpha: str, groups: int, rule: str = "ratio", *, known: bool = Tr
             for number, row in enumerate(predicted.itertuples())
         ]
     )
-    params = AggregateParams.model_validate({"rule": rule, "alpha": alpha})
+    params = AggregateParams.model_validate({"rule": rule, "alpha": alpha, "ask": "none"})
     return decide_frames(predicted, gold, index, params, split if known else None)
 
 
