@@ -203,7 +203,7 @@ def _calibration(engine: Engine, args: argparse.Namespace, listed: FrameList | N
         require_model(found, where, same, args.patch_size or engine.facts.patch_size_px)
     else:
         return None
-    require_survey(found, where, listed)
+    require_survey(found, where, listed, common_root(args.frames))
     return found
 
 

@@ -46,6 +46,7 @@ class Calibration(Section):
         n_no_deploy: Of these, those with the reference No-Deploy.
         alpha: Decimal text.
         doubt_from: Alpha that the labels alone would allow, decimal text: frames between the two are in doubt.
+        labelled: Names of the labelled frames, from the common folder of the survey.
         sample_sha256: Digest of the labelled frames and their labels.
         survey_sha256: Digest of the survey that they were drawn from.
         survey_frames: Number of its frames.
@@ -61,6 +62,7 @@ class Calibration(Section):
     n_no_deploy: int
     alpha: str
     doubt_from: str
+    labelled: list[str]
     sample_sha256: str
     survey_sha256: str
     survey_frames: int
@@ -135,6 +137,7 @@ def calibrate(
             "n_no_deploy": int(wrong.sum()),
             "alpha": alpha_text(alpha),
             "doubt_from": alpha_text(min(alpha, doubtful_from(share, wrong, bound))),
+            "labelled": list(labelled),
             "sample_sha256": hashlib.sha256(text.encode()).hexdigest(),
             "survey_sha256": sample.survey_sha256,
             "survey_frames": sample.survey_frames,
@@ -204,13 +207,14 @@ def require_model(found: Calibration, where: str, facts: ModelFacts, patch_size_
             )
 
 
-def require_survey(found: Calibration, where: str, survey: FrameList | None) -> None:
+def require_survey(found: Calibration, where: str, survey: FrameList | None, root: Path) -> None:
     """Check that a calibration is of these frames.
 
     Args:
         found: The calibration.
         where: Its file, for messages.
-        survey: The frames; None for a folder that is still being written, which cannot be compared yet.
+        survey: The frames; None for a folder that is still being written: only the labelled frames can be looked for.
+        root: Folder that the names of frames start from.
 
     Raises:
         TableError: If it is of others, or promises what only a finished survey can have.
@@ -220,6 +224,12 @@ def require_survey(found: Calibration, where: str, survey: FrameList | None) -> 
             raise TableError(
                 f"{where}: promise {DROPS} is for a finished survey, not for --watch; calibrate with --promise {FRAME} "
                 f"or {CONFIDENT}, or give --alpha"
+            )
+        lost = [name for name in found.labelled if not (root / name).is_file()]
+        if lost:
+            raise TableError(
+                f"{where}: is for another survey: {len(lost)} of its {frames_text(found.n)} are not in {root}, such as "
+                f"{lost[0]}; watch the folders that it was made for, or give --alpha"
             )
         return
     if survey_sha256(survey.frames) != found.survey_sha256:

@@ -183,6 +183,13 @@ def test_drops_needs_a_finished_survey(
     assert step("alpha", str(survey / "cal"), "--model", "colours") == 0
     assert boat("--calibration", str(path), "--watch", "--idle-end", "0.5") == 0
     assert "Frames that were not there when the sample was drawn are not covered." in capsys.readouterr().out
+    # Other folders that are watched lack the labelled frames.
+    write_tow(survey / "elsewhere/tow_9", ["d" * 8])
+    capsys.readouterr()
+    command = ("--calibration", str(path), "--watch", "--idle-end", "0.5", "--out", str(survey / "out2"))
+    assert boat(*command, frames="elsewhere") == 2
+    assert "is for another survey: 30 of its 30 frames are not in" in capsys.readouterr().err
+    assert not (survey / "out2").exists()
 
 
 @pytest.mark.parametrize("target", ["0", "1", "five", "nan"])
