@@ -15,6 +15,7 @@ from reseed.artifacts.predictions import (
 )
 from reseed.artifacts.raw import read_raw
 from reseed.base.files import read_json, write_bytes, write_folder, write_json, write_text
+from reseed.figures.frames import shown_frames
 from reseed.figures.report import PICTURES, ReportData, notices
 from reseed.figures.style import marked, png_bytes
 from reseed.pages.run_page import REPORT, Origin, Workspace, run_page
@@ -50,8 +51,9 @@ def figures(evidence: Evidence) -> dict[str, bytes]:
     """Draw every figure, those of the most confident mistakes with their patches: file name -> PNG."""
     mistakes = confident_mistakes(evidence, evidence.context.settings.mistakes)
     packed = open_patches(DATA / "patches/patches.npy")
-    pictures = packed[patch_rows(mistakes, PATCH_INDEX.read(DATA / "patches/index.csv"), len(packed))]
-    report = ReportData(evidence, mistakes, pictures, TRAINING_CURVE.read(TRAINING))
+    index = PATCH_INDEX.read(DATA / "patches/index.csv")
+    pictures, whole = packed[patch_rows(mistakes, index, len(packed))], shown_frames(evidence, index, packed)
+    report = ReportData(evidence, mistakes, pictures, TRAINING_CURVE.read(TRAINING), whole)
     return {f"{name}.png": png_bytes(marked(draw(report), notices(report))) for name, draw in PICTURES.items()}
 
 

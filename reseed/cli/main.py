@@ -128,6 +128,7 @@ COMMANDS: Final = {
     "report": "write a page for a pull request: scores before and after, intervals, what changed, the audit",
     "score": "score a table of predictions against a table of reference labels, as the pipeline does",
     "scores": "print the scores of the last run as a short table",
+    "sweep": "show the experiments of a commit side by side: the parameters that differ, and scores with their spread",
 }
 
 

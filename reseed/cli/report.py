@@ -12,6 +12,7 @@ from reseed.base.errors import ReseedError
 from reseed.base.files import write_text
 from reseed.cli.main import add_bootstrap
 from reseed.compare.pull_request import pull_request
+from reseed.compare.sweep import read_sweep, sweep_lines
 from reseed.history.recorded import stale_lines
 from reseed.history.repository import HERE, Repository
 from reseed.history.run import Run
@@ -83,6 +84,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _experiments(run: Run) -> tuple[list[str], list[list[str]]] | None:
+    """Return the table of the experiments of a run, None where it has none."""
+    try:
+        return sweep_lines(read_sweep(run.repository.root, [run.commit] if run.commit else []).report())
+    except ReseedError:
+        return None
+
+
 def _html_change(args: argparse.Namespace, repository: Repository, head: Run, checks: dict[str, Check]) -> str:
     base = repository.resolve(args.base)
     report = pull_request(repository, base, head.revision, checks, args.resamples, args.seed)
@@ -98,7 +107,7 @@ def _html(args: argparse.Namespace) -> int:
     skip = OPTIONAL if args.derive else OPTIONAL | _SLOW
     with working_folder() as folder:
         checks = run_checks(Audit(run, trusted_code(repository, None), folder, {}, frozenset(skip), _NOT_ASKED))
-        page = _html_change(args, repository, run, checks) if args.base else html_report(run, checks)
+        page = _html_change(args, repository, run, checks) if args.base else html_report(run, checks, _experiments(run))
     if str(args.out) == "-":
         sys.stdout.write(page)
         return 0

@@ -18,7 +18,7 @@ from reseed.figures.style import INK, MUTED, SMALL_PT, TEXT_PT, Sheet, counted, 
 from reseed.patches.resize import resize
 from reseed.survey.imagery import frame_pixels, pieces_of_frames
 
-_WIDTH_IN, _LEAST_IN, _CELL_IN = 9.6, 6.0, 2.1
+_WIDTH_IN, _LEAST_IN, _CELL_IN = 7.2, 5.0, 1.6
 _MARGIN_IN, _GAP_IN = 0.25, 0.06
 _CHAR_IN, _LINE_IN = 0.09, 0.165
 MAX_ROWS = 8
@@ -156,7 +156,7 @@ def survey_sheet(frames: pd.DataFrame, pieces: pd.DataFrame, raw: Path) -> Figur
 # Colour-blind safe, and none of the three classes' colours.
 _FIRST, _SECOND = "#e6550d", "#0b7285"
 _COLUMNS: Final = 3
-_VIEWS_WIDTH_IN: Final = 9.6
+_VIEWS_WIDTH_IN: Final = 7.2
 _VIEWS_MARGIN_IN, _VIEWS_GAP_IN, _CAPTION_IN, _ROW_GAP_IN = 0.25, 0.14, 0.42, 0.2
 _EMPTY: Final = "#eef1f4"
 _WHITE_PERCENTILE: Final = 99.5

@@ -16,6 +16,8 @@ from reseed.figures.alpha_curve import alpha_figure
 from reseed.figures.baselines import bars, baselines_figure
 from reseed.figures.by_site import conditions_figure, site_figure
 from reseed.figures.confusion import confusion_figure, mistakes_figure
+from reseed.figures.frames import ShownFrame, frames_figure
+from reseed.figures.precision_recall import precision_recall_figure
 from reseed.figures.training import coral_figure, reliability_figure, training_figure
 from reseed.score.alpha_curve import cheapest_alpha, expected_costs
 from reseed.score.baselines import human_ceiling, score_baselines, verdict
@@ -33,12 +35,14 @@ class ReportData:
         mistakes: M most confident mistakes, see `reseed.score.evidence.confident_mistakes`.
         pictures: (M, H, W, 3) uint8 RGB, the patches of `mistakes` in their order.
         training: One row per epoch, `models/training.csv`.
+        frames: Whole test frames by kind, see `reseed.figures.frames.shown_frames`.
     """
 
     evidence: Evidence
     mistakes: pd.DataFrame
     pictures: NDArray[np.uint8]
     training: pd.DataFrame
+    frames: Mapping[str, list[ShownFrame]]
 
 
 def notices(data: ReportData) -> list[str]:
@@ -127,6 +131,16 @@ def mistakes_picture(data: ReportData) -> Figure:
     return mistakes_figure(data.mistakes, data.pictures, wrong, len(patches), synthetic=data.evidence.synthetic)
 
 
+def frames_picture(data: ReportData) -> Figure:
+    """Draw the worst and typical test frames with both grids."""
+    return frames_figure(data.frames, synthetic=data.evidence.synthetic)
+
+
+def precision_recall_picture(data: ReportData) -> Figure:
+    """Draw precision against recall of each class."""
+    return precision_recall_figure(data.evidence.labelled_patches(TEST), synthetic=data.evidence.synthetic)
+
+
 def training_picture(data: ReportData) -> Figure:
     """Draw the training curves."""
     return training_figure(data.training, synthetic=data.evidence.synthetic)
@@ -143,5 +157,7 @@ PICTURES: Final[Mapping[str, Callable[[ReportData], Figure]]] = {
     "reliability": reliability_picture,
     "coral_cover": coral_picture,
     "mistakes": mistakes_picture,
+    "frames": frames_picture,
+    "precision_recall": precision_recall_picture,
     "training": training_picture,
 }

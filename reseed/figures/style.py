@@ -15,6 +15,7 @@ from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.score.bootstrap import Interval
 
 DPI: Final = 160
+MOST_PX: Final = 720  # of the width: two pictures stand side by side in `dvc plots diff`
 INK: Final = "#1b1f23"
 MUTED: Final = "#57606a"
 FAINT: Final = "#d0d7de"
@@ -172,7 +173,8 @@ def png_bytes(figure: Figure) -> bytes:
     """
     buffer = io.BytesIO()
     with mpl.rc_context(_RC):
-        figure.savefig(buffer, format="png", metadata={"Software": None})
+        dpi = min(DPI, MOST_PX / figure.get_figwidth())
+        figure.savefig(buffer, format="png", metadata={"Software": None}, dpi=dpi)
     return buffer.getvalue()
 
 

@@ -27,12 +27,15 @@ from reseed.score.registry import BY_FULL_KEY, FRAME, HEADLINE, NOT_AVAILABLE, P
 _PATCHES = "data/patches/patches.npy"
 
 
-def html_report(run: Run, checks: Mapping[str, Check]) -> str:
+def html_report(
+    run: Run, checks: Mapping[str, Check], experiments: tuple[Sequence[str], Sequence[Sequence[str]]] | None = None
+) -> str:
     """Return the page of a run.
 
     Args:
         run: With its answers stored here.
         checks: What the audit of it found.
+        experiments: Table of its experiments, header and rows; None where it has none.
 
     Raises:
         ReseedError: If a file of the run is missing.
@@ -44,6 +47,7 @@ def html_report(run: Run, checks: Mapping[str, Check]) -> str:
         name=f"{run.name} ({commit[:7]})" if commit and not commit.startswith(run.name) else run.name,
         audit=(verdict(checks).line, [(name, check.status, check.reason) for name, check in checks.items()]),
         facts=(
+            *([("Experiments of this commit", *experiments)] if experiments else []),
             ("Parameters", ("parameter", "value"), list(flat(run.params).items())),
             ("Digests of the files of the run", ("file", "MD5"), list(run.digests.items())),
         ),

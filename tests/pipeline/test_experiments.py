@@ -1,6 +1,7 @@
 """Sweeps and comparison across commits, as researchers run them."""
 
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -82,6 +83,15 @@ def test_a_queued_sweep_over_alpha_and_patch_size(clone: Clone) -> None:
         assert by_key[size, 0.02]["frame"] != by_key[size, 0.9]["frame"]
     table = clone.dvc("exp", "show", "--csv", "--only-changed")
     assert "macro_f1" in table
+    sweep = json.loads(clone.run(sys.executable, "-m", "reseed", "sweep", "--json"))
+    assert set(sweep["params"]) == {"aggregate.alpha", "extract.patch_size"}
+    assert sweep["synthetic"] is True
+    shown = {
+        (trial["params"]["extract.patch_size"], trial["params"]["aggregate.alpha"]): trial["scores"]["frame.macro_f1"]
+        for trial in sweep["trials"]
+        if trial["name"] in found
+    }
+    assert shown == {key: metrics["frame"]["macro_f1"] for key, metrics in by_key.items()}
 
 
 def test_a_queued_experiment_runs_the_library_code_that_it_records(clone: Clone) -> None:

@@ -209,7 +209,7 @@ def test_without_figures_the_scores_are_the_same_and_the_pictures_stay_as_they_a
 def test_every_picture_is_drawn(run: Path) -> None:
     score(figures=True)
     names = ["alpha_curve", "baselines", "by_site", "conditions", "confusion_frames", "confusion_patches"]
-    names += ["coral_cover", "mistakes", "reliability", "training"]
+    names += ["coral_cover", "frames", "mistakes", "precision_recall", "reliability", "training"]
     assert sorted(path.name for path in (run / "plots/figures").iterdir()) == [f"{name}.png" for name in names]
 
 
@@ -224,7 +224,7 @@ def test_twice_gives_the_same_bytes(run: Path) -> None:
         return {str(path): path.read_bytes() for path in sorted(found)}
 
     once = outputs()
-    assert len(once) == 5 + 6 + 1 + 10 + 1
+    assert len(once) == 5 + 6 + 1 + 12 + 1
     assert outputs() == once
 
 
