@@ -186,10 +186,20 @@ class Repository:
         """Return when a commit was made, ISO 8601 with the offset of its maker."""
         return str(self._git("show", "--no-patch", "--format=%cI", commit).decode().strip())
 
-    def last_changes(self, revision: Revision, path: str, most: int) -> list[tuple[Revision, str, str]]:
-        """Return the last commits of the main line that changed a file, the newest first: commit, time and subject."""
-        at, form = revision.commit or "HEAD", "--format=%H%x00%cI%x00%s"
-        listed = self._git("log", "--first-parent", f"--max-count={most}", form, at, "--", path, may_fail=True)
+    def last_changes(
+        self, revision: Revision, path: str, most: int, *, everywhere: bool = False
+    ) -> list[tuple[Revision, str, str]]:
+        """Return the last commits of the main line that changed a file, the newest first: commit, time and subject.
+
+        Args:
+            revision: Where the line ends.
+            path: The file.
+            most: Commits.
+            everywhere: Whether all branches, tags and experiments are looked at instead.
+        """
+        which = ["--all"] if everywhere else ["--first-parent", revision.commit or "HEAD"]
+        form = "--format=%H%x00%cI%x00%s"
+        listed = self._git("log", f"--max-count={most}", form, *which, "--", path, may_fail=True)
         rows = [line.split("\0") for line in (listed or b"").decode("utf-8", "replace").splitlines()]
         return [(Revision(commit, commit), when, subject) for commit, when, subject in rows]
 

@@ -1,5 +1,7 @@
 """The model card: what `templates/card.md.j2` shows."""
 
+import csv
+import io
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,11 +10,13 @@ from typing import Any
 from reseed.artifacts.patches import TEST, TRAIN, VAL
 from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.base.classes import CLASSES, DEPLOY
+from reseed.base.errors import ReseedError
 from reseed.history.run import Run
-from reseed.reports.page import interval_text, render
+from reseed.reports.page import confusion_rows, interval_text, render
+from reseed.reports.reforms import Item, People, results_on_this_test_set
 from reseed.reports.scores import trainings_text
 from reseed.score.decisions import AUTO
-from reseed.score.registry import ENTRIES, FRAME, HEADLINE, NOT_AVAILABLE, TASKS
+from reseed.score.registry import ENTRIES, FRAME, HEADLINE, NAMES, NOT_AVAILABLE, TASKS, Task
 
 
 @dataclass(frozen=True)
@@ -25,13 +29,17 @@ class Card:
         statement: The data statement; empty where it cannot be given.
         missing: Why it cannot; empty if it can.
         stale: Why the scores are not those of the parameters and sources as they are now.
+        people: What people say of it, `card.yaml`.
+        items: The REFORMS checklist.
     """
 
     record: Run
     model: Mapping[str, Any]
     statement: Mapping[str, Any]
     missing: str
-    stale: Sequence[str] = ()
+    stale: Sequence[str]
+    people: People
+    items: Sequence[Item]
 
 
 def card_page(card: Card) -> str:
@@ -94,6 +102,16 @@ def card_page(card: Card) -> str:
         leakage=(record.details.get("leakage") or {}).get("in_words", ""),
         frames_scored=record.metrics[FRAME]["n"] > 0,
         notes=[str(note) for note in notes],
+        people_say=card.people.model_dump(),
+        items=card.items,
+        confusions=[_confusion(record, task) for task in TASKS],
+        calibration=(record.details.get("calibration") or {}).get(TEST),
+        conditions=_conditions(record),
+        split=record.params.get("split") or {},
+        results=results_on_this_test_set(record),
+        model_bytes=record.outputs.get("models/model.pt", {}).get("size"),
+        unknown=_unknown(record),
+        ask=record.details.get("ask") if isinstance(record.details.get("ask"), dict) else None,
     )
 
 
@@ -106,6 +124,35 @@ def _score(record: Run, task: str, key: str, label: str) -> dict[str, Any]:
         "interval": interval_text(interval) or NOT_AVAILABLE,
         "n": record.metrics[task]["n"],
     }
+
+
+def _confusion(record: Run, task: Task) -> dict[str, Any]:
+    found = record.details[task][TEST].get("confusion") or {}
+    return {"task": task, "names": NAMES[task], "rows": confusion_rows(NAMES[task], found.get("counts") or [])}
+
+
+def _conditions(record: Run) -> list[list[str]]:
+    """Return the quarters of the test frames by each condition with their patch macro F1."""
+    try:
+        rows = list(csv.DictReader(io.StringIO(record.read("metrics/by_condition.csv").decode("utf-8"))))
+        return [
+            [row["condition"].replace("_", " "), f"{row['from']} to {row['to']}", row["frames"], row[HEADLINE]]
+            for row in rows
+        ]
+    except (ReseedError, KeyError, ValueError):
+        return []
+
+
+def _unknown(record: Run) -> dict[str, str]:
+    """Return the share of frames without position, depth or time; nothing where the catalog is not stored here."""
+    names = {"position": "latitude_deg", "water depth": "water_depth_m", "capture time": "captured_at"}
+    try:
+        frames = record.columns("data/catalog/frames.csv", list(names.values()))
+    except ReseedError:
+        return {}
+    return (
+        {name: f"{100 * (frames[column] == '').mean():.0f} %" for name, column in names.items()} if len(frames) else {}
+    )
 
 
 def _left_out(quarantined: Mapping[str, Mapping[str, int]]) -> str:

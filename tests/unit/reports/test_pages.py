@@ -15,6 +15,7 @@ from reseed.history.repository import Repository
 from reseed.history.run import Run
 from reseed.reports.card import Card, card_page
 from reseed.reports.page import aligned, code, interval_text, named_list, p_text, render
+from reseed.reports.reforms import Item, People
 from reseed.reports.report import comparison_page, report_page
 from tests.unit.audit.history import History, every, reef
 from tests.unit.audit.results import commit_result
@@ -82,7 +83,9 @@ def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable
         evil_record = copy.copy(record)
         vars(evil_record).update(sites=record.sites.assign(site=evil), details=details)
         model = {"backbone": evil, "sha256": evil, "versions": {evil: evil}, "geometry": {"resize": evil}}
-        return card_page(Card(evil_record, model, statement, evil))
+        words = People(**dict.fromkeys(People.model_fields, evil))
+        items = [Item("1a", evil, evil, "people", evil)]
+        return card_page(Card(evil_record, model, statement, evil, [evil], words, items))
 
     return {
         "report": lambda evil: report_page(poisoned(report | {"checks": [check]}, evil), {}),
