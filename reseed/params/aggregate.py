@@ -9,7 +9,8 @@ from pydantic import Field, field_validator
 from reseed.params.load import Section
 
 ALPHA_DECIMALS = 6
-_GUARANTEED: Final = re.compile(r"guaranteed (0?\.\d{1,6}) by (group|frame)")
+_SHARE: Final = r"(0?\.\d{1,6})"
+_GUARANTEED: Final = re.compile(rf"guaranteed {_SHARE} by (group|frame)(?: with confidence {_SHARE})?")
 
 
 class AggregateParams(Section):
@@ -40,7 +41,10 @@ class AggregateParams(Section):
         if isinstance(value, str) and (value == "auto" or _promised(value) is not None):
             return value
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise ValueError("a number from 0 to 1, or auto: chosen on validation frames, or guaranteed 0.05 by group")
+            raise ValueError(
+                "a number from 0 to 1, or auto: chosen on validation frames, or guaranteed 0.05 by group (or by frame; "
+                "with confidence 0.9)"
+            )
         if round(value, ALPHA_DECIMALS) != value:
             raise ValueError(f"at most {ALPHA_DECIMALS} decimals, as many as frames.csv records")
         return float(value)
@@ -51,6 +55,12 @@ class AggregateParams(Section):
         return _promised(self.alpha) if isinstance(self.alpha, str) else None
 
     @property
+    def may_fail(self) -> Fraction | None:
+        """The chance that the bound may be missed; None where it is kept on average."""
+        found = _GUARANTEED.fullmatch(str(self.alpha))
+        return 1 - Fraction(found[3]) if found and found[3] else None
+
+    @property
     def asked_share(self) -> Fraction | None:
         """The share of familiar frames that a person may be asked about; None where nobody is asked."""
         return None if self.ask == "none" else Fraction(repr(float(self.ask)))
@@ -58,4 +68,6 @@ class AggregateParams(Section):
 
 def _promised(text: str) -> tuple[Fraction, bool] | None:
     found = _GUARANTEED.fullmatch(text)
-    return (Fraction(found[1]), found[2] == "group") if found and Fraction(found[1]) else None
+    if not found or not Fraction(found[1]) or (found[3] and not Fraction(found[3])):
+        return None
+    return Fraction(found[1]), found[2] == "group"

@@ -17,7 +17,7 @@ from reseed.score.alpha import decisions, exact
 from reseed.score.alpha_curve import AlphaCurve, alpha_curve
 from reseed.score.calibration import fit_rule, frame_features
 from reseed.score.confusion import decision_indices
-from reseed.score.promise import FRAME, MILLION, doubtful_from, lowest_alpha, shares
+from reseed.score.promise import CONFIDENT, FRAME, MILLION, doubtful_from, lowest_alpha, shares
 
 AUTO: Final = "auto"
 RATIO: Final = "ratio"
@@ -150,7 +150,8 @@ def guaranteed_alpha(counts: FrameCounts, params: AggregateParams, splits: pd.Da
             f"aggregate.alpha is {params.alpha}, but aggregate.rule {params.rule} has no alpha; set {RATIO}"
         )
     share, wrong, groups = _promised_units(counts, params, splits)
-    return Fraction(lowest_alpha(FRAME, share, wrong, target, target, groups), MILLION)
+    promise = FRAME if params.may_fail is None else CONFIDENT
+    return Fraction(lowest_alpha(promise, share, wrong, target, params.may_fail or target, groups), MILLION)
 
 
 def doubted_alpha(

@@ -30,6 +30,7 @@ GROUP: Final = "group"
 UNITS: Final = (FRAME, GROUP)
 MILLION: Final[int] = 10**ALPHA_DECIMALS
 _E: Final = Fraction("2.718281828459046")  # rounded up
+_EXACT_UNITS: Final = 20_000
 
 
 def shares(deploy_count: NDArray[np.int64], n_patches: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -80,11 +81,11 @@ def lowest_alpha(
     n = len(share) if groups is None else len(set(groups))
     allowed = allowed_loss(promise, n, target, delta, by_group=groups is not None)
     if allowed < 0:
-        unit = FRAME if groups is None else GROUP
+        needed = needed_units(promise, target, delta, by_group=groups is not None)
+        unit = (FRAME if groups is None else GROUP) + "s" * (needed != 1)
         raise TableError(
-            f"promise {promise} at {percent(target)}: needs "
-            f"{needed_units(promise, target, delta, by_group=groups is not None)} {unit}s with a reference decision, "
-            f"there are {n}; label more, or promise less (a higher target)"
+            f"promise {promise} at {percent(target)}: needs {needed} {unit} with a reference decision, there are {n}; "
+            "label more, or promise less (a higher target)"
         )
     return _lowest(share, wrong_if_dropped, groups, allowed)
 
@@ -126,8 +127,7 @@ def allowed_loss(promise: str, n: int, target: Fraction, delta: Fraction, *, by_
     """Return the sum of losses of n units up to which the promise is kept; below 0 if no alpha keeps it."""
     if promise != CONFIDENT:
         return target * (n + 1) - 1
-    level = delta / _E if by_group else delta
-    return next((k for k, tail in enumerate(_tails(n, target)) if tail > level), n + 1) - 1
+    return _accepted(n, target, delta / _E if by_group else delta)
 
 
 def needed_units(promise: str, target: Fraction, delta: Fraction, *, by_group: bool = False) -> int:
@@ -138,23 +138,28 @@ def needed_units(promise: str, target: Fraction, delta: Fraction, *, by_group: b
     """
     if promise != CONFIDENT:
         return math.ceil(1 / target) - 1
-    n = max(1, math.floor(math.log(delta / _E if by_group else delta) / math.log(1 - target)) - 1)
-    while allowed_loss(promise, n, target, delta, by_group=by_group) < 0:
-        n += 1
-    return n
+    level = delta / _E if by_group else delta
+    n = math.ceil(math.log(level) / math.log1p(-target))  # (1 - target)^n <= level
+    if n > _EXACT_UNITS:  # a unit more or less is beside the point there, and the powers become long
+        return n
+    return next(units for units in range(max(1, n - 1), n + 2) if _accepted(units, target, level) >= 0)
 
 
 @functools.lru_cache(maxsize=64)
-def _tails(n: int, p: Fraction) -> tuple[Fraction, ...]:
-    """Return the chances of at most 0, 1, ... successes in n trials, exactly, up to the first above one half."""
-    tails, total, chance = [], Fraction(0), (1 - p) ** n
-    for k in range(n + 1):
+def _accepted(n: int, p: Fraction, level: Fraction) -> int:
+    """Return the highest k for which at most k successes in n trials have a chance of at most `level`; -1 for none.
+
+    Exact: chances are whole numbers of 1 / denominator^n, as fractions are too slow for thousands of trials.
+    """
+    hit, miss = p.numerator, p.denominator - p.numerator
+    limit = level.numerator * p.denominator**n // level.denominator
+    chance = total = miss**n
+    k = 0
+    while total <= limit:
+        chance = chance * (n - k) * hit // ((k + 1) * miss)
         total += chance
-        tails.append(total)
-        if total > Fraction(1, 2):
-            break
-        chance *= Fraction(n - k, k + 1) * p / (1 - p)
-    return tuple(tails)
+        k += 1
+    return k - 1
 
 
 def alpha_of_drops(

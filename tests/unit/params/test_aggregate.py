@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import pytest
 
 from reseed.params.aggregate import AggregateParams
@@ -10,10 +12,29 @@ def problems_of(**values: object) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "alpha", [0, 1, 0.5, 0.123456, 1e-06, "auto", "guaranteed 0.05 by group", "guaranteed .1 by frame"]
+    "alpha",
+    [
+        0,
+        1,
+        0.5,
+        0.123456,
+        1e-06,
+        "auto",
+        "guaranteed 0.05 by group",
+        "guaranteed .1 by frame",
+        "guaranteed 0.05 by group with confidence 0.9",
+    ],
 )
 def test_allowed(alpha: object) -> None:
     assert problems_of(alpha=alpha) == []
+
+
+def test_a_confidence_is_the_chance_that_the_bound_holds() -> None:
+    alpha = "guaranteed 0.05 by group with confidence 0.9"
+    params = AggregateParams.model_validate({"rule": "ratio", "alpha": alpha, "ask": "none"})
+    assert (params.guaranteed, params.may_fail) == ((Fraction(1, 20), True), Fraction(1, 10))
+    on_average = params.model_copy(update={"alpha": "guaranteed 0.05 by group"})
+    assert (on_average.guaranteed, on_average.may_fail) == ((Fraction(1, 20), True), None)
 
 
 @pytest.mark.parametrize(
@@ -30,6 +51,8 @@ def test_allowed(alpha: object) -> None:
         "guaranteed",
         "guaranteed 0.0 by group",
         "guaranteed 0.05 by site",
+        "guaranteed 0.05 by group with confidence 0.0",
+        "guaranteed 0.05 by group with confidence 90 %",
         [0.1],
     ],
 )

@@ -125,6 +125,14 @@ def test_a_guaranteed_alpha_by_hand(unit: str) -> None:
     assert set(guaranteed(f"guaranteed 0.1 by {unit}", 19)["alpha"]) == {0.0}
 
 
+def test_a_guarantee_with_confidence_by_hand() -> None:
+    # 0.95^45 = 0.0994 <= 0.1: 45 frames allow no wrong drop at a confidence of 0.9; 0.95^59 = 0.0485 <= 0.05.
+    assert set(guaranteed("guaranteed 0.05 by frame with confidence 0.9", 45)["alpha"]) == {0.5}
+    for unit, level, needed in (("frame", "0.9", 45), ("frame", "0.95", 59), ("group", "0.9", 65)):
+        with pytest.raises(TableError, match=rf"confident at 5 %: needs {needed} {unit}s .*, there are 44"):
+            guaranteed(f"guaranteed 0.05 by {unit} with confidence {level}", 44)
+
+
 def test_a_guarantee_that_cannot_be_given() -> None:
     with pytest.raises(TableError, match="needs 19 groups with a reference decision, there are 6"):
         guaranteed("guaranteed 0.05 by group", 6)

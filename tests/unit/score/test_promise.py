@@ -1,3 +1,4 @@
+import math
 from fractions import Fraction
 from pathlib import Path
 
@@ -67,10 +68,24 @@ def test_confident_by_hand() -> None:
         lowest_alpha(CONFIDENT, share[:-1], wrong[:-1], TARGET, DELTA)
 
 
-@pytest.mark.parametrize("n", [45, 100, 300, 1000])
+@pytest.mark.parametrize("n", [45, 100, 300, 1000, 20_000])
 def test_the_tail_is_that_of_scipy(n: int) -> None:
     allowed = allowed_loss(CONFIDENT, n, TARGET, DELTA)
     assert binom.cdf(allowed, n, 0.05) <= 0.1 < binom.cdf(allowed + 1, n, 0.05)
+
+
+@pytest.mark.parametrize("target", ["0.5", "0.9", "0.999999", "0.001", "0.000001", "1e-18"])
+def test_a_strange_target_still_says_how_many_are_needed(target: str) -> None:
+    bound = Fraction(target)
+    assert needed_units(FRAME, bound, DELTA) == math.ceil(1 / bound) - 1
+    needed = needed_units(CONFIDENT, bound, DELTA)
+    assert needed * math.log1p(-bound) == pytest.approx(math.log(0.1), abs=-math.log1p(-bound), rel=1e-9)
+    share, wrong = arrays((90, "y"))
+    if needed > 1:
+        with pytest.raises(TableError, match=f"needs {needed} frames with a reference decision, there are 1"):
+            lowest_alpha(CONFIDENT, share, wrong, bound, DELTA)
+    else:
+        assert lowest_alpha(CONFIDENT, share, wrong, bound, DELTA) == 0
 
 
 def test_groups_count_alike_whatever_their_size() -> None:
