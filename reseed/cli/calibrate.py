@@ -12,7 +12,15 @@ from reseed.cli.main import not_negative
 from reseed.engines.engine import AUTO, ENGINES, open_engine
 from reseed.infer.calibration import CALIBRATION_FILE, calibrate
 from reseed.infer.deciding import frames_text
-from reseed.infer.sample import LABELS_FILE, PAGE_FILE, draw_sample, read_labels, read_sample, sampled_frames
+from reseed.infer.sample import (
+    LABELS_FILE,
+    PAGE_FILE,
+    SAMPLE_UNITS,
+    draw_sample,
+    read_labels,
+    read_sample,
+    sampled_frames,
+)
 from reseed.infer.tables import writing
 from reseed.score.promise import FRAME, PROMISES
 
@@ -29,6 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sample.add_argument("-n", type=not_negative, default=_N, metavar="N", help="frames to label; default: %(default)s")
     sample.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="new folder for the page and the table of frames"
+    )
+    sample.add_argument(
+        "--unit",
+        choices=SAMPLE_UNITS,
+        default=FRAME,
+        help="what is drawn at random: frames, or whole sequences or sites, one frame of each in turn, where each of "
+        "them is to count alike; default: %(default)s",
     )
     sample.add_argument(
         "--seed", type=not_negative, default=0, metavar="N", help="seed of the draw; default: %(default)s"
@@ -65,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 def _sample(args: argparse.Namespace) -> int:
     if not args.n:
         raise ReseedError("-n is 0; allowed: at least 1 frame")
-    sample = draw_sample(args.frames, args.out, args.n, args.seed)
+    sample = draw_sample(args.frames, args.out, args.n, args.seed, args.unit)
     lines = [f"{frames_text(len(sample.frames))} of {sample.survey_frames:,} drawn at random"]
     lines += [f"passed over, cannot be read: {found}" for found in sample.unusable]
     lines.append(f"open {args.out / PAGE_FILE}, and put the {LABELS_FILE} that it saves into {args.out}")

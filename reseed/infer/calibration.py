@@ -15,7 +15,7 @@ from reseed.base.parallel import ordered_map
 from reseed.engines.facts import ModelFacts
 from reseed.infer.deciding import Decided, Rule, decide, frames_text
 from reseed.infer.run_folder import Frame, FrameList
-from reseed.infer.sample import Sample, read_document, survey_sha256
+from reseed.infer.sample import Sample, SampleUnit, changed, read_document, survey_sha256, unit_of
 from reseed.params.load import Section
 from reseed.score.alpha import exact
 from reseed.score.promise import (
@@ -41,12 +41,13 @@ class Calibration(Section):
         promise: `frame`, `confident` or `drops`.
         target: Promised bound, 0 to 1.
         delta: Chance that `confident` may fail; null for the others.
-        unit: What is exchangeable.
-        n: Labelled units.
-        n_no_deploy: Of these, those with the reference No-Deploy.
+        unit: What was drawn at random.
+        n: Labelled frames.
+        n_units: Units that they are of.
+        n_no_deploy: Labelled frames with the reference No-Deploy.
         alpha: Decimal text.
         doubt_from: Alpha that the labels alone would allow, decimal text: frames between the two are in doubt.
-        labelled: Names of the labelled frames, from the common folder of the survey.
+        labelled: Labelled frames by their names from the common folder of the survey, each with the digest of its file.
         sample_sha256: Digest of the labelled frames and their labels.
         survey_sha256: Digest of the survey that they were drawn from.
         survey_frames: Number of its frames.
@@ -57,12 +58,13 @@ class Calibration(Section):
     promise: Literal["frame", "confident", "drops"]
     target: float
     delta: float | None
-    unit: Literal["frame"]
+    unit: SampleUnit
     n: int
+    n_units: int
     n_no_deploy: int
     alpha: str
     doubt_from: str
-    labelled: list[str]
+    labelled: dict[str, str]
     sample_sha256: str
     survey_sha256: str
     survey_frames: int
@@ -71,15 +73,18 @@ class Calibration(Section):
 
     def in_words(self) -> str:
         """Return what is promised, for what."""
-        bound = percent(exact(self.target))
+        bound, of_survey, drawn = percent(exact(self.target)), "of this survey", frames_text(self.n)
+        if self.unit != FRAME:
+            of_survey = f"of a {self.unit} of this survey, averaged over its {self.unit}s,"
+            drawn += f" of {self.n_units} {self.unit}s"
         promised = {
-            FRAME: f"the chance that a frame of this survey is dropped on wrongly is at most {bound}",
-            CONFIDENT: f"at most {bound} of the frames of this survey are dropped on wrongly, with a confidence of "
+            FRAME: f"the chance that a frame {of_survey} is dropped on wrongly is at most {bound}",
+            CONFIDENT: f"at most {bound} of the frames {of_survey} are dropped on wrongly, with a confidence of "
             f"{percent(1 - exact(self.delta or 0))}",
             DROPS: f"of the drops on frames that nobody labelled, a share of at most {bound} is wrong on average",
         }[self.promise]
         return (
-            f"Promise at alpha {self.alpha}: {promised}. It rests on {frames_text(self.n)} drawn at random from its "
+            f"Promise at alpha {self.alpha}: {promised}. It rests on {drawn} drawn at random from its "
             f"{self.survey_frames:,} and labelled, and holds for no other survey."
         )
 
@@ -107,10 +112,16 @@ def calibrate(
         shown: Told what is worth knowing.
 
     Raises:
-        TableError: If there are too few labels.
+        TableError: If there are too few labels, or the promise is not for a sample like this.
         ReseedError: If the target or delta is none.
     """
     bound, may_fail = (_between("--target", target), _between("--delta", delta))
+    by_group = sample.unit != FRAME
+    if promise == DROPS and by_group:
+        raise TableError(
+            f"promise {DROPS} is for frames that are drawn one by one, this sample is drawn by {sample.unit}; draw one "
+            f"without --unit {sample.unit}, or promise {FRAME} or {CONFIDENT}"
+        )
     by_name = {frame.name: frame for frame in survey.frames}
     labelled = sample.frames[: len(labels)]
     counts = _decided([by_name[name] for name in labelled], rule)
@@ -120,24 +131,26 @@ def calibrate(
     pairs = np.array([counts[name] for name in labelled if name in counts], np.int64).reshape(-1, 2)
     share = shares(pairs[:, 0], pairs[:, 1])
     wrong = np.array([label == NO_DEPLOY for label, use in zip(labels, usable, strict=True) if use], np.bool_)
+    units = [unit_of(name, sample.unit) for name in labelled if name in counts] if by_group else None
     if promise == DROPS:
         others = _decided([frame for frame in survey.frames if frame.name not in set(labelled)], rule)
         all_pairs = np.array(list(others.values()), np.int64).reshape(-1, 2)
         alpha = alpha_of_drops(share, wrong, shares(all_pairs[:, 0], all_pairs[:, 1]), bound)
     else:
-        alpha = lowest_alpha(promise, share, wrong, bound, may_fail)
+        alpha = lowest_alpha(promise, share, wrong, bound, may_fail, units)
     text = "\n".join(f"{name}\t{label}" for name, label in zip(labelled, labels, strict=True))
     return Calibration.model_validate(
         {
             "promise": promise,
             "target": float(bound),
             "delta": float(may_fail) if promise == CONFIDENT else None,
-            "unit": FRAME,
+            "unit": sample.unit,
             "n": len(share),
+            "n_units": len(share if units is None else set(units)),
             "n_no_deploy": int(wrong.sum()),
             "alpha": alpha_text(alpha),
-            "doubt_from": alpha_text(min(alpha, doubtful_from(share, wrong, bound))),
-            "labelled": list(labelled),
+            "doubt_from": alpha_text(min(alpha, doubtful_from(share, wrong, bound, units))),
+            "labelled": dict(zip(labelled, sample.sha256, strict=False)),
             "sample_sha256": hashlib.sha256(text.encode()).hexdigest(),
             "survey_sha256": sample.survey_sha256,
             "survey_frames": sample.survey_frames,
@@ -225,16 +238,17 @@ def require_survey(found: Calibration, where: str, survey: FrameList | None, roo
                 f"{where}: promise {DROPS} is for a finished survey, not for --watch; calibrate with --promise {FRAME} "
                 f"or {CONFIDENT}, or give --alpha"
             )
-        lost = [name for name in found.labelled if not (root / name).is_file()]
-        if lost:
-            raise TableError(
-                f"{where}: is for another survey: {len(lost)} of its {frames_text(found.n)} are not in {root}, such as "
-                f"{lost[0]}; watch the folders that it was made for, or give --alpha"
-            )
-        return
-    if survey_sha256(survey.frames) != found.survey_sha256:
+    elif survey_sha256(survey.frames) != found.survey_sha256:
         raise TableError(
             f"{where}: is for another survey, of {frames_text(found.survey_frames)}, and promises nothing for these "
             f"{frames_text(len(survey.frames))}; give the same FRAMES as then, run "
             f"`python -m reseed calibrate sample` on these, or give --alpha"
+        )
+    paths = {name: root / name for name in found.labelled}
+    if survey is not None:
+        paths = {frame.name: frame.path for frame in survey.frames}
+    if lost := changed(found.labelled, paths):
+        raise TableError(
+            f"{where}: is for another survey: {len(lost)} of its {frames_text(len(found.labelled))} are not in {root} "
+            f"as they were, such as {lost[0]}; give the FRAMES that it was made for, or --alpha"
         )

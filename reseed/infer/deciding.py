@@ -296,7 +296,7 @@ def write_outcome(
     rows, unusable, skipped = read_decisions(out), read_reasons(out), count_skipped(out)
     known = {} if gold is None else gold.of_frames([row.frame for row in rows], root)
     unplaced = sum(row.place is None for row in rows)
-    write_geojson(out / TRACK_FILE, geojson(rows, root.name, alpha, known))
+    write_geojson(out / TRACK_FILE, geojson(rows, root.name, alpha, known, promise))
     asked = Counter(row.ask_reason for row in rows if row.ask_reason)
     remarks = [promise] * bool(promise)
     if asked:

@@ -190,7 +190,9 @@ def stretches(rows: Sequence[FrameRow]) -> list[list[Place]]:
     return found
 
 
-def geojson(rows: Sequence[FrameRow], alone: str, alpha: str, gold: Mapping[str, str]) -> dict[str, Any]:
+def geojson(
+    rows: Sequence[FrameRow], alone: str, alpha: str, gold: Mapping[str, str], promise: str = ""
+) -> dict[str, Any]:
     """Return a FeatureCollection (RFC 7946): a point for each frame, a line for each sequence.
 
     A frame without a position has a null geometry (section 3.2). Lines are cut at the antimeridian (section 3.1.9).
@@ -200,6 +202,7 @@ def geojson(rows: Sequence[FrameRow], alone: str, alpha: str, gold: Mapping[str,
         alone: See `by_sequence`.
         alpha: Decimal text.
         gold: Reference decision by frame.
+        promise: What alpha promises, in words; a member of the collection (section 6.1), left out if empty.
     """
     features = [_point(row, alpha, gold.get(row.frame)) for row in rows]
     for sequence, members in by_sequence(rows, alone).items():
@@ -210,7 +213,8 @@ def geojson(rows: Sequence[FrameRow], alone: str, alpha: str, gold: Mapping[str,
                 shape = {"type": "LineString", "coordinates": lines[0]}
             about = {"kind": "track", "sequence": sequence, "n_frames": len(members)}
             features.append({"type": "Feature", "geometry": shape, "properties": about})
-    return {"type": "FeatureCollection", "features": features}
+    said = {"promise": promise} if promise else {}
+    return {"type": "FeatureCollection", **said, "features": features}
 
 
 def write_geojson(path: Path, collection: Mapping[str, Any]) -> None:

@@ -10,11 +10,13 @@ import hashlib
 import io
 import json
 import random
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, Literal, Self, TypeVar, get_args
 
 import simplejpeg
+from pydantic import model_validator
 
 from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.base.classes import DEPLOY, NO_DEPLOY, parse_decision
@@ -24,15 +26,19 @@ from reseed.base.errors import ImageError, ReseedError, SourceError, TableError
 from reseed.base.files import read_regular, write_json, write_text
 from reseed.infer.deciding import MAX_PIXELS, frames_text
 from reseed.infer.geotags import exif_in
-from reseed.infer.run_folder import Frame, FrameList, find_frames
+from reseed.infer.run_folder import Frame, FrameList, find_frames, sequence_of
 from reseed.infer.tables import writing
 from reseed.pages.parts import in_script, policy
 from reseed.params.load import Section
+from reseed.score.promise import FRAME
 from reseed.survey.imagery import decode_at_least, read_image_file
 
 SAMPLE_FILE: Final = "sample.json"
 LABELS_FILE: Final = "to_label.csv"
 PAGE_FILE: Final = "label.html"
+SITE: Final = "site"
+SampleUnit = Literal["frame", "sequence", "site"]
+SAMPLE_UNITS: Final[tuple[str, ...]] = get_args(SampleUnit)
 COLUMNS: Final = ("number", "frame", "label")
 _ASSETS: Final = Path(__file__).with_name("label")
 _WIDTH_PX: Final = 1600
@@ -42,18 +48,40 @@ D = TypeVar("D", bound=Section)
 
 
 class Sample(Section):
-    """`sample.json`: frames in the order in which they were drawn, and what they were drawn from."""
+    """`sample.json`: frames in the order in which they were drawn, and what they were drawn from.
+
+    Args:
+        given: Folders, image files and lists.
+        unit: What is drawn at random: frames, or sequences or sites and then frames of them.
+        survey_sha256: See `survey_sha256`.
+        survey_frames: Number of frames.
+        seed: Of the draw.
+        unusable: Frames that were passed over, with the reason.
+        frames: Names.
+        sha256: Digests of their files.
+    """
 
     given: list[str]
+    unit: SampleUnit
     survey_sha256: str
     survey_frames: int
     seed: int
     unusable: list[str]
     frames: list[str]
+    sha256: list[str]
+
+    @model_validator(mode="after")
+    def _one_digest_a_frame(self) -> Self:
+        if len(self.frames) != len(self.sha256):
+            raise ValueError(f"{len(self.frames)} frames, but {len(self.sha256)} digests")
+        return self
 
 
 def survey_sha256(frames: Sequence[Frame]) -> str:
-    """Return the digest of a survey: names and lengths of its files, which tells surveys apart without reading them."""
+    """Return the digest of a survey: names and lengths of its files.
+
+    It is known without reading them; the sampled frames are compared by their content too, see `changed`.
+    """
     lines = sorted(f"{frame.name}\t{_length(frame)}\n" for frame in frames)
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
@@ -65,16 +93,45 @@ def _length(frame: Frame) -> int:
         return 0
 
 
-def draw_sample(given: Sequence[Path], out: Path, n: int, seed: int) -> Sample:
+def changed(sha256: Mapping[str, str], paths: Mapping[str, Path]) -> list[str]:
+    """Return the frames that are not there, or no longer have the content they had.
+
+    Args:
+        sha256: Digest of the file as it was, by frame.
+        paths: Where frames lie now.
+    """
+    return [name for name, digest in sha256.items() if name not in paths or _file_sha256(paths[name]) != digest]
+
+
+def _file_sha256(path: Path) -> str:
+    try:
+        return hashlib.sha256(read_regular(path)).hexdigest()
+    except OSError:
+        return ""
+
+
+def unit_of(name: str, unit: str) -> str:
+    """Return the sequence or site that a frame is of, or nothing where frames are drawn one by one.
+
+    >>> unit_of("reef_1/tow_2/0001.jpg", "sequence"), unit_of("reef_1/tow_2/0001.jpg", "site")
+    ('reef_1/tow_2', 'reef_1')
+    """
+    sequence = "" if unit == FRAME else sequence_of(name)
+    return sequence.partition("/")[0] if unit == SITE else sequence
+
+
+def draw_sample(given: Sequence[Path], out: Path, n: int, seed: int, unit: SampleUnit = "frame") -> Sample:
     """Draw frames at random and write the sample, the table to fill in, and the page to do it on.
 
-    A frame that cannot be read is passed over for the next one drawn: infer does not decide it either.
+    By sequence or site, each of them gives one frame in turn, so that as many as possible are labelled. A frame that
+    cannot be read is passed over for the next one drawn: infer does not decide it either.
 
     Args:
         given: Folders, image files or lists.
         out: New or empty folder.
         n: Number of frames.
         seed: Of the draw.
+        unit: One of `SAMPLE_UNITS`.
 
     Raises:
         SourceError: If there are too few frames that can be read.
@@ -83,13 +140,14 @@ def draw_sample(given: Sequence[Path], out: Path, n: int, seed: int) -> Sample:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise TableError(f"{out}: is a file, or holds something; give --out an empty or a new folder")
     listed = find_frames(given, out)
-    order = sorted(listed.frames, key=lambda frame: frame.name)
-    random.Random(seed).shuffle(order)  # noqa: S311 - drawn again by the seed, kept secret from nobody
+    waiting = _shuffled(listed.frames, unit, seed)
     drawn: list[Frame] = []
-    pictures, unusable, synthetic = [], [], False
-    for frame in order:
-        if len(drawn) == n:
-            break
+    pictures, digests, unusable, synthetic = [], [], [], False
+    while waiting and len(drawn) < n:
+        if not waiting[0]:
+            waiting.popleft()
+            continue
+        frame = waiting[0].pop()
         try:
             data = read_image_file(frame.path)
             pictures.append(_picture(data))
@@ -97,6 +155,8 @@ def draw_sample(given: Sequence[Path], out: Path, n: int, seed: int) -> Sample:
             unusable.append(f"{frame.name}: {error.reason}")
             continue
         drawn.append(frame)
+        waiting.rotate(-1)
+        digests.append(hashlib.sha256(data).hexdigest())
         synthetic |= exif_in(data).synthetic
     if len(drawn) < n:
         raise SourceError(
@@ -105,11 +165,13 @@ def draw_sample(given: Sequence[Path], out: Path, n: int, seed: int) -> Sample:
         )
     sample = Sample(
         given=[str(path.resolve()) for path in given],
+        unit=unit,
         survey_sha256=survey_sha256(listed.frames),
         survey_frames=len(listed.frames),
         seed=seed,
         unusable=unusable,
         frames=[frame.name for frame in drawn],
+        sha256=digests,
     )
     page = _page(sample, pictures, synthetic=synthetic)
     with writing(out):
@@ -118,6 +180,19 @@ def draw_sample(given: Sequence[Path], out: Path, n: int, seed: int) -> Sample:
         write_text(out / PAGE_FILE, page)
         write_json(out / SAMPLE_FILE, sample.model_dump())
     return sample
+
+
+def _shuffled(frames: Sequence[Frame], unit: str, seed: int) -> deque[list[Frame]]:
+    """Return the frames of each unit in the order of the draw, the last one first; all in one list for unit frame."""
+    rng = random.Random(seed)  # noqa: S311 - drawn again by the seed, kept secret from nobody
+    found: dict[str, list[Frame]] = {}
+    for frame in sorted(frames, key=lambda frame: frame.name):
+        found.setdefault(unit_of(frame.name, unit), []).append(frame)
+    units = list(found.values())
+    rng.shuffle(units)
+    for members in units:
+        rng.shuffle(members)
+    return deque(units)
 
 
 def _picture(data: bytes) -> str:
@@ -199,10 +274,16 @@ def sampled_frames(sample: Sample, folder: Path) -> FrameList:
         SourceError: If they are not where they were, or are no longer the same.
     """
     listed = find_frames([Path(path) for path in sample.given], folder)
+    sha256 = dict(zip(sample.frames, sample.sha256, strict=True))
     if survey_sha256(listed.frames) != sample.survey_sha256:
         raise SourceError(
             f"{', '.join(sample.given)}: holds {frames_text(len(listed.frames))}, and not the "
             f"{frames_text(sample.survey_frames)} that {folder / SAMPLE_FILE} was drawn from; draw a sample of the "
+            "survey as it is now"
+        )
+    if others := changed(sha256, {frame.name: frame.path for frame in listed.frames}):
+        raise SourceError(
+            f"{others[0]}: is no longer the frame that was drawn and labelled; bring it back, or draw a sample of the "
             "survey as it is now"
         )
     return listed

@@ -84,6 +84,7 @@ def test_from_a_survey_to_decisions_that_keep_the_promise(
     )
     assert promise in capsys.readouterr().out
     assert promise in (survey / "out/map.html").read_text()
+    assert json.loads((survey / "out/track.geojson").read_text())["promise"] == promise
     deploys = {name for name, decision in decided(survey / "out").items() if decision == "Deploy"}
     assert deploys == {f"{n:04d}" for n in range(40) if n % 5 == 4}
 
@@ -192,7 +193,148 @@ def test_drops_needs_a_finished_survey(
     assert not (survey / "out2").exists()
 
 
-@pytest.mark.parametrize("target", ["0", "1", "five", "nan"])
+def test_frames_that_were_exchanged_for_others_are_noticed(
+    survey: Path, step: Run, boat: Infer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The same names and lengths, in the same place: only the content of a labelled frame tells.
+    path = labelled(survey, step)
+    frame = survey / "frames" / json.loads((survey / "cal/sample.json").read_text())["frames"][7]
+    data = frame.read_bytes()
+    frame.write_bytes(data[:-3] + bytes([data[-3] ^ 1]) + data[-2:])
+    message = f"1 of its 30 frames are not in {survey / 'frames'} as they were, such as tow/{frame.name}"
+    assert message in refused(boat, capsys, path)
+    assert message in refused(boat, capsys, path, "--watch", "--idle-end", "0.5")
+    assert step("alpha", str(survey / "cal"), "--model", "colours") == 2
+    assert f"{frame.name}: is no longer the frame that was drawn and labelled" in capsys.readouterr().err
+
+
+def by_sequence(tmp_path: Path, step: Run, tows: int, n: int, unit: str = "sequence") -> Path:
+    """A survey of two sites; in each tow a frame of 3, one of 4 and one of 0 Deploy patches of 8."""
+    for tow in range(tows):
+        write_tow(tmp_path / f"many/reef_{tow % 2}/tow_{tow:02d}", ["dddnnnnn", "ddddnnnn", "n" * 8])
+    out = tmp_path / "cal"
+    assert step("sample", str(tmp_path / "many"), "-n", str(n), "--unit", unit, "--out", str(out)) == 0
+    return out
+
+
+def good(_: int, frame: str) -> str:
+    return "Deploy" if frame.endswith("0001.jpg") else "No-Deploy"
+
+
+def test_a_sample_by_sequence_takes_a_frame_of_each_in_turn(survey: Path, step: Run, boat: Infer) -> None:
+    out = by_sequence(survey, step, tows=20, n=30)
+    frames = json.loads((out / "sample.json").read_text())["frames"]
+    tows = [str(Path(frame).parent) for frame in frames]
+    assert (len(set(tows[:20])), tows[20:], len(set(frames))) == (20, tows[:10], 30)
+    label(out, good)
+    assert step("alpha", str(out), "--model", "colours", "--target", "0.05") == 0
+    # 0.05 x 21 - 1 = 0.05: with 20 sequences, not even half of one may be dropped on wrongly: alpha is 3/8.
+    found = json.loads((out / "calibration.json").read_text())
+    assert (found["unit"], found["n"], found["n_units"], found["alpha"]) == ("sequence", 30, 20, "0.375")
+    assert boat("--calibration", str(out / "calibration.json"), frames="many") == 0
+    promise = json.loads((survey / "out/track.geojson").read_text())["promise"]
+    assert "a frame of a sequence of this survey, averaged over its sequences, is dropped on wrongly" in promise
+    assert "rests on 30 frames of 20 sequences drawn at random from its 60 and labelled" in promise
+
+
+@pytest.mark.parametrize(
+    ("unit", "more", "message"),
+    [
+        ("sequence", (), "needs 19 groups with a reference decision, there are 6"),
+        ("site", (), "needs 19 groups with a reference decision, there are 2"),
+        ("sequence", ("--promise", "confident"), "needs 65 groups with a reference decision, there are 6"),
+        ("sequence", ("--promise", "drops"), "this sample is drawn by sequence; draw one without --unit sequence"),
+    ],
+)
+def test_too_few_sequences_or_sites_promise_nothing(
+    survey: Path, step: Run, capsys: pytest.CaptureFixture[str], unit: str, more: tuple[str, ...], message: str
+) -> None:
+    out = by_sequence(survey, step, tows=6, n=18, unit=unit)
+    label(out, good)
+    assert step("alpha", str(out), "--model", "colours", *more) == 2
+    assert message in capsys.readouterr().err
+    assert not (out / "calibration.json").exists()
+
+
+@pytest.mark.parametrize("form", ["semicolon", "tab", "crlf", "bom", "utf-16", "upper", "reordered", "no number"])
+def test_a_table_that_went_through_a_spreadsheet(survey: Path, step: Run, form: str) -> None:
+    path = labelled(survey, step)
+    expected, table = json.loads(path.read_text()), survey / "cal/to_label.csv"
+    lines = [line.split(",") for line in table.read_text().splitlines()]
+    if form == "upper":
+        lines = [[*line[:2], line[2].upper().replace("-", " ")] for line in lines]
+    if form == "reordered":
+        lines = [line[::-1] for line in [lines[0], *sorted(lines[1:], key=lambda line: line[1])]]
+    if form == "no number":
+        lines = [line[1:] for line in lines]
+    mark = {"semicolon": ";", "tab": "\t"}.get(form, ",")
+    text = ("\r\n" if form == "crlf" else "\n").join(mark.join(line) for line in lines) + "\n"
+    table.write_bytes(text.encode({"bom": "utf-8-sig", "utf-16": "utf-16"}.get(form, "utf-8")))
+    assert step("alpha", str(survey / "cal"), "--model", "colours") == 0
+    assert json.loads(path.read_text()) == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda lines: lines[:5] + lines[6:], "no row of tow/"),
+        (lambda lines: [*lines, lines[3]], "line 32: frame 'tow/.*' is there twice"),
+        (lambda lines: [lines[0], lines[1].replace("tow/", "tow\\"), *lines[2:]], r"line 2: frame .* is not in sample"),
+        (lambda lines: [lines[0], lines[1].replace(".jpg", ".JPG"), *lines[2:]], r"line 2: frame .* is not in sample"),
+        (
+            lambda lines: [lines[0], lines[1].rpartition(",")[0] + ",", *lines[2:]],
+            "no label for tow/.*, but for frames",
+        ),
+        (lambda lines: [lines[0], lines[1] + ",why", *lines[2:]], "line 2: 4 cells, the header has 3"),
+        (lambda lines: ["number,frame,decision", *lines[1:]], "no column label; found: number, frame, decision"),
+        (lambda lines: lines[:1], "no row of tow/"),
+        (lambda _: [], "the table is empty"),
+    ],
+)
+def test_a_table_that_was_damaged(
+    survey: Path,
+    step: Run,
+    capsys: pytest.CaptureFixture[str],
+    change: Callable[[list[str]], list[str]],
+    message: str,
+) -> None:
+    out = drawn(survey, step)
+    label(out, by_person)
+    table = out / "to_label.csv"
+    table.write_text("".join(f"{line}\n" for line in change(table.read_text().splitlines())))
+    capsys.readouterr()
+    assert step("alpha", str(out), "--model", "colours") == 2
+    said = capsys.readouterr().err
+    assert re.search(message, said), said
+    assert said.count("\n") == 1
+    assert not (out / "calibration.json").exists()
+
+
+def test_a_sample_of_one_frame(survey: Path, step: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    out = drawn(survey, step, n=1)
+    label(out, lambda *_: "No-Deploy")
+    assert step("alpha", str(out), "--model", "colours") == 2
+    assert "needs 19 frames with a reference decision, there are 1" in capsys.readouterr().err
+    assert step("alpha", str(out), "--model", "colours", "--target", "0.5") == 0
+    label(out, lambda *_: "")
+    assert step("alpha", str(out), "--model", "colours", "--target", "0.5") == 2
+    assert "needs 1 frame with a reference decision, there are 0" in capsys.readouterr().err
+
+
+def test_labels_in_a_folder_that_is_none(survey: Path, step: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    out = drawn(survey, step)
+    for labels in (survey, survey / "none.csv"):
+        assert step("alpha", str(out), "--model", "c", "--labels", str(labels)) == 2
+        assert f"{labels}: cannot be read" in capsys.readouterr().err
+    found = json.loads((out / "sample.json").read_text())
+    (out / "sample.json").write_text(json.dumps({**found, "sha256": found["sha256"][1:]}))
+    assert step("alpha", str(out), "--model", "c") == 2
+    assert "is no sample.json of reseed" in capsys.readouterr().err
+    assert step("alpha", str(survey / "frames"), "--model", "c") == 2
+    assert "`python -m reseed calibrate sample` makes one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("target", ["0", "1", "five", "nan", "-0.1", "5", "5%", "0,05", "inf", ""])
 def test_a_target_that_is_none(survey: Path, step: Run, capsys: pytest.CaptureFixture[str], target: str) -> None:
     out = drawn(survey, step)
     assert step("alpha", str(out), "--model", "colours", "--target", target) == 2
@@ -243,7 +385,7 @@ def test_the_page_is_filled_in_with_two_keys(survey: Path, step: Run) -> None:
         saved = survey / "downloads/to_label.csv"
         page.until(lambda: saved.is_file() and saved.stat().st_size > 0)
         page.open(out / "label.html")  # closed and opened again: nothing is lost
-        assert page.run("document.getElementById('done').value") == 20
+        page.until(lambda: page.run("document.getElementById('done').value") == 20)
         assert (page.console, page.requests) == ([], [])
     assert step("alpha", str(out), "--model", "colours", "--labels", str(saved)) == 0
     assert json.loads((out / "calibration.json").read_text())["n"] == 20
