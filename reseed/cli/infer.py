@@ -16,6 +16,7 @@ from reseed.base.parallel import usable_cores
 from reseed.engines.engine import AUTO, ENGINES, Engine, open_engine
 from reseed.engines.facts import familiar_in
 from reseed.infer.calibration import Calibration, carried, read_calibration, require_model, require_survey
+from reseed.infer.cluster import decide_on_cluster, require_dask
 from reseed.infer.deciding import Outcome, Rule, asked_text, frames_text, write_outcome
 from reseed.infer.frames import ListSource, Source, WatchedFolders
 from reseed.infer.geotags import Logs
@@ -32,6 +33,7 @@ from reseed.infer.run_folder import (
     note_training,
 )
 from reseed.infer.running import Progress, decide_all
+from reseed.infer.shards import Job, Manifest, estimate
 from reseed.infer.tables import BAD_FILE, MAP_FILE, SKIPPED_FILE, take_up
 from reseed.pages.parts import read_leaflet
 from reseed.patches.resize import RESIZE_RULE
@@ -41,6 +43,7 @@ from reseed.survey.imagery import DECODE_RULE
 
 EXIT_UNUSABLE: Final = 3
 EXIT_INTERRUPTED: Final = 130
+_STOPPED: Final = "stopped before the last frame; the same command goes on\n"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,6 +105,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--drop-late", action="store_true", help="always take the newest frame, and skip older ones that wait"
     )
     watch.add_argument("--idle-end", type=float, metavar="SECONDS", help="end when no new frame has come for this long")
+    cluster = parser.add_argument_group("many frames (docs/scale.md)")
+    where = cluster.add_mutually_exclusive_group()
+    where.add_argument("--workers", type=int, metavar="N", help="processes of this machine, on Dask")
+    where.add_argument("--scheduler", metavar="ADDRESS", help="Dask cluster: tcp://..., tls://... or a scheduler file")
+    cluster.add_argument("--dry-run", action="store_true", help="say how much work it is, and decide nothing")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -111,7 +119,8 @@ def run(args: argparse.Namespace) -> int:
     read_leaflet()  # better said now than after hours
     root = common_root(args.frames)
     listed = None if args.watch else find_frames(args.frames, args.out)
-    workers = _workers(args.threads)
+    workers = _cores(args.threads, "threads")
+    _cores(args.workers, "workers")
     engine = open_engine(args.model, args.engine, threads=1, device=args.device)
     calibration = _calibration(engine, args, listed)
     rule = rule_of(engine, args.model, args.alpha if calibration is None else calibration.alpha, args.patch_size)
@@ -123,23 +132,26 @@ def run(args: argparse.Namespace) -> int:
         logs.check(listed.frames)
         if gold is not None:
             _look_at_gold(args.gold, gold, listed, root)
-    enter(args.out, _identity(rule, root))
+    manifest = Manifest(listed.frames) if listed is not None and (_on_cluster(args) or args.dry_run) else None
+    if listed is not None and manifest is not None and args.dry_run:
+        sys.stdout.write(f"{estimate(manifest, listed.frames, rule)}\n")
+        return 0
+    if manifest is not None:
+        manifest.require_same(args.out)
+    enter(args.out, _identity(rule, root, manifest))
     with locked(args.out):
         rendered = note_training(args.out, trained_on_rendered=engine.facts.trained_on_rendered)
         if rendered:
             sys.stderr.write(f"note: {RENDERED_NOTICE}\n")
-        done = take_up(args.out)
-        source: Source
-        if listed is None:
-            total = None
-            source = WatchedFolders(
-                args.frames, root, args.out, done, newest_first=args.drop_late, idle_end_s=args.idle_end
-            )
-            sys.stderr.write(f"watching {', '.join(map(str, args.frames))}; Ctrl-C ends it and writes the map\n")
+        if manifest is not None:
+            source: Source = ListSource(())
+            job = Job.of(rule, args.out, root, args.model, args.engine, args.device)
+            progress, before = decide_on_cluster(job, manifest, workers=args.workers, scheduler=args.scheduler)
+            if progress.stopped:
+                sys.stdout.write(_STOPPED)
+                return EXIT_INTERRUPTED
         else:
-            waiting = [frame for frame in listed.frames if frame.name not in done]
-            total, source = len(waiting), ListSource(waiting)
-        progress = decide_all(source, rule, logs, args.out, workers=workers, ahead=not args.drop_late, total=total)
+            progress, source, before = _decide_here(args, rule, logs, root, listed, workers)
         outcome = write_outcome(
             args.out,
             root,
@@ -153,17 +165,49 @@ def run(args: argparse.Namespace) -> int:
     ignored = 0 if listed is None else listed.ignored
     unfinished, closed = (source.unfinished, source.closed) if isinstance(source, WatchedFolders) else (0, ())
     closed = closed if listed is None else listed.closed
-    lines = _report(args, rule, progress, outcome, logs, ignored, len(done), unfinished)
+    lines = _report(args, rule, progress, outcome, logs, ignored, before, unfinished)
     lines += [promise] * bool(promise)
     lines += [f"folder left out: {folder}" for folder in closed]
     sys.stdout.write("\n".join(lines) + "\n")
     if progress.stopped and not args.watch:
-        sys.stdout.write("stopped before the last frame; the same command goes on\n")
+        sys.stdout.write(_STOPPED)
         return EXIT_INTERRUPTED
     return EXIT_UNUSABLE if outcome.unusable or closed else 0
 
 
+def _decide_here(
+    args: argparse.Namespace, rule: Rule, logs: Logs, root: Path, listed: FrameList | None, workers: int
+) -> tuple[Progress, Source, int]:
+    """Decide the frames in threads of this process; return what was done, the source, and how many were done before."""
+    done = take_up(args.out)
+    source: Source
+    if listed is None:
+        total = None
+        source = WatchedFolders(
+            args.frames, root, args.out, done, newest_first=args.drop_late, idle_end_s=args.idle_end
+        )
+        sys.stderr.write(f"watching {', '.join(map(str, args.frames))}; Ctrl-C ends it and writes the map\n")
+    else:
+        waiting = [frame for frame in listed.frames if frame.name not in done]
+        total, source = len(waiting), ListSource(waiting)
+    progress = decide_all(source, rule, logs, args.out, workers=workers, ahead=not args.drop_late, total=total)
+    return progress, source, len(done)
+
+
+def _on_cluster(args: argparse.Namespace) -> bool:
+    return args.workers is not None or args.scheduler is not None
+
+
 def _require_fitting(args: argparse.Namespace) -> None:
+    if _on_cluster(args) and (args.watch or args.threads):
+        raise ReseedError(
+            "--workers and --scheduler are for frames that are all there, and a worker is one thread: leave "
+            "out --watch and --threads"
+        )
+    if args.dry_run and args.watch:
+        raise ReseedError("--dry-run is for frames that are all there: leave out --watch")
+    if _on_cluster(args):
+        require_dask()
     for name in ("drop_late", "idle_end"):
         if getattr(args, name) and not args.watch:
             raise ReseedError(f"--{name.replace('_', '-')} is for a folder that is still being written: add --watch")
@@ -185,11 +229,11 @@ def _look_at_gold(path: Path, gold: GoldLabels, listed: FrameList, root: Path) -
         )
 
 
-def _workers(threads: int | None) -> int:
+def _cores(number: int | None, option: str) -> int:
     cores = usable_cores()
-    if threads is not None and not 1 <= threads <= cores:
-        raise ReseedError(f"--threads is {threads}; allowed: 1 to {cores}, the cores of this machine")
-    return threads or cores
+    if number is not None and not 1 <= number <= cores:
+        raise ReseedError(f"--{option} is {number}; allowed: 1 to {cores}, the cores of this machine")
+    return number or cores
 
 
 def _calibration(engine: Engine, args: argparse.Namespace, listed: FrameList | None) -> Calibration | None:
@@ -269,7 +313,7 @@ def rule_of(engine: Engine, model: Path, alpha: str | None, patch_size: int | No
     return Rule(engine, patch_size_px, exact(float(said)), said)
 
 
-def _identity(rule: Rule, root: Path) -> RunIdentity:
+def _identity(rule: Rule, root: Path, manifest: Manifest | None) -> RunIdentity:
     facts = rule.engine.facts
     return RunIdentity(
         frames=str(root),
@@ -282,6 +326,7 @@ def _identity(rule: Rule, root: Path) -> RunIdentity:
         alpha=repr(float(rule.alpha)),
         ask=NOBODY if rule.familiar is None else repr(float(rule.familiar.share)),
         doubt_from="" if rule.doubt_from is None else repr(float(rule.doubt_from)),
+        manifest_sha256=None if manifest is None else manifest.sha256,
     )
 
 

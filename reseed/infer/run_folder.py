@@ -236,6 +236,7 @@ class RunIdentity:
         alpha: Decimal text.
         ask: Share of familiar frames that a person is asked about at most, decimal text, or none.
         doubt_from: Alpha from which on frames are in doubt, decimal text; empty for no doubt.
+        manifest_sha256: Digest of the list of all frames, of a run in shards; None of another.
     """
 
     frames: str
@@ -248,6 +249,7 @@ class RunIdentity:
     alpha: str
     ask: str = NOBODY
     doubt_from: str = ""
+    manifest_sha256: str | None = None
 
 
 def enter(out: Path, identity: RunIdentity) -> bool:
@@ -284,7 +286,7 @@ def enter(out: Path, identity: RunIdentity) -> bool:
             "with; give --out an empty or a new folder"
         )
     with writing(out):
-        write_json(out / RUN_FILE, asdict(identity))
+        write_json(out / RUN_FILE, {name: value for name, value in asdict(identity).items() if value is not None})
     return False
 
 

@@ -35,6 +35,13 @@ from reseed.infer.tables import (
     writing,
 )
 
+TABLES: Final = {
+    PATCHES_FILE: PATCH_COLUMNS,
+    THUMBNAILS_FILE: THUMBNAIL_COLUMNS,
+    DECISIONS_FILE: DECISION_COLUMNS,
+    BAD_FILE: BAD_COLUMNS,
+    SKIPPED_FILE: SKIPPED_COLUMNS,
+}
 _AHEAD: Final = 2  # frames waiting for each worker: none ever waits, and memory stays bounded
 SYNC_S: Final = 5.0  # what a power cut may cost; a sync for each frame would cost more than the frame
 
@@ -71,12 +78,8 @@ class Tables:
         for name in (BAD_FILE, SKIPPED_FILE):
             with writing(out / name):
                 (out / name).unlink(missing_ok=True)
-        self.patches = LineFile(out / PATCHES_FILE, PATCH_COLUMNS)
-        self.thumbnails = LineFile(out / THUMBNAILS_FILE, THUMBNAIL_COLUMNS)
-        self.decisions = LineFile(out / DECISIONS_FILE, DECISION_COLUMNS)
-        self.bad = LineFile(out / BAD_FILE, BAD_COLUMNS)
-        self.skipped = LineFile(out / SKIPPED_FILE, SKIPPED_COLUMNS)
-        self._all = (self.patches, self.thumbnails, self.decisions, self.bad, self.skipped)
+        self._all = tuple(LineFile(out / name, columns) for name, columns in TABLES.items())
+        self.patches, self.thumbnails, self.decisions, self.bad, self.skipped = self._all
         self._sync_s = sync_s
         self._synced_at = time.monotonic()
         # Beside the run: a slow card takes seconds to write, during which no frame should wait.
@@ -116,6 +119,7 @@ def decide_all(
     ahead: bool,
     total: int | None,
     sync_s: float = SYNC_S,
+    shown: bool = True,
 ) -> Progress:
     """Decide every frame of a source.
 
@@ -131,6 +135,7 @@ def decide_all(
         ahead: Whether workers run ahead of the tables; otherwise a frame is chosen only when a worker is free.
         total: Number of frames for the bar, None if unknown.
         sync_s: Seconds of decisions that a power cut may cost.
+        shown: Whether a terminal shows a bar.
 
     Returns:
         What was done; a first Ctrl-C or a termination signal lets the frames under way finish.
@@ -144,7 +149,7 @@ def decide_all(
         stack.enter_context(_quiet_pillow())
         tables = Tables(out, sync_s)
         stack.callback(tables.close)
-        bar = stack.enter_context(tqdm(total=total, unit="frame", desc="infer", disable=None))
+        bar = stack.enter_context(tqdm(total=total, unit="frame", desc="infer", disable=None if shown else True))
         pool = stack.enter_context(ThreadPoolExecutor(workers, thread_name_prefix="infer"))
         running = _Running(source, rule, logs, tables, bar, stop)
         stack.callback(running.cancel)  # an error: start nothing more
