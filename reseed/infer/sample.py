@@ -29,7 +29,7 @@ from reseed.infer.geotags import exif_in
 from reseed.infer.run_folder import Frame, FrameList, find_frames, sequence_of
 from reseed.infer.tables import writing
 from reseed.pages.parts import in_script, policy
-from reseed.params.load import Section
+from reseed.params.load import Section, section_problems
 from reseed.score.promise import FRAME
 from reseed.survey.imagery import decode_at_least, read_image_file
 
@@ -73,7 +73,7 @@ class Sample(Section):
     @model_validator(mode="after")
     def _one_digest_a_frame(self) -> Self:
         if len(self.frames) != len(self.sha256):
-            raise ValueError(f"{len(self.frames)} frames, but {len(self.sha256)} digests")
+            raise ValueError(f"a digest a frame, not {len(self.sha256)} of {len(self.frames)}")
         return self
 
 
@@ -260,11 +260,14 @@ def read_document(path: Path, model: type[D], way_out: str) -> D:
     """
     try:
         value = parse_json(read_regular(path), str(path), TableError)
-        return model.model_validate(value)
+        problems = section_problems({path.name: value}, path.name, model)
     except OSError as error:
         raise TableError(f"{path}: cannot be read ({error.strerror}); {way_out}") from error
-    except ValueError as error:
-        raise TableError(f"{path}: is no {path.name} of reseed ({' '.join(str(error).split())}); {way_out}") from error
+    except TableError as error:
+        raise TableError(f"{error}; {way_out}") from error
+    if problems:
+        raise TableError(f"{path}: is no {path.name} of this version of reseed ({problems[0]}); {way_out}")
+    return model.model_validate(value)
 
 
 def sampled_frames(sample: Sample, folder: Path) -> FrameList:

@@ -168,7 +168,13 @@ def test_a_calibration_of_something_else_is_refused(
     path.write_text(json.dumps({**found, "model_sha256": "b" * 64}))
     assert f"is for a model with sha256 {'b' * 12}, but here it is {'a' * 12}" in refused(boat, capsys, path)
     path.write_text(json.dumps({**found, "promise": "always"}))
-    assert "is no calibration.json of reseed" in refused(boat, capsys, path)
+    assert "(calibration.json.promise: got 'always'; allowed: 'frame', 'confident'" in refused(boat, capsys, path)
+    path.write_text(json.dumps({name: value for name, value in found.items() if name != "labelled"}))
+    assert "(calibration.json.labelled: missing); `python -m reseed cali" in refused(boat, capsys, path)
+    path.write_text("{")
+    damaged = refused(boat, capsys, path)
+    assert "not readable as JSON" in damaged
+    assert damaged.endswith("; `python -m reseed calibrate alpha` makes one\n")
     assert step("alpha", str(survey / "cal"), "--model", "colours") == 2
     assert "draw a sample of the survey as it is now" in capsys.readouterr().err
     assert not (survey / "out").exists()
@@ -329,7 +335,7 @@ def test_labels_in_a_folder_that_is_none(survey: Path, step: Run, capsys: pytest
     found = json.loads((out / "sample.json").read_text())
     (out / "sample.json").write_text(json.dumps({**found, "sha256": found["sha256"][1:]}))
     assert step("alpha", str(out), "--model", "c") == 2
-    assert "is no sample.json of reseed" in capsys.readouterr().err
+    assert "allowed: a digest a frame, not 29 of 30" in capsys.readouterr().err
     assert step("alpha", str(survey / "frames"), "--model", "c") == 2
     assert "`python -m reseed calibrate sample` makes one" in capsys.readouterr().err
 

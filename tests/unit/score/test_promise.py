@@ -108,6 +108,20 @@ def test_too_few_groups_are_never_a_number(promise: str, needed: int) -> None:
     assert allowed_loss(promise, needed - 1, TARGET, DELTA, by_group=True) < 0
 
 
+def test_a_sample_of_one_frame_a_sequence_keeps_the_promise_for_sequences() -> None:
+    rng, risks = np.random.default_rng(0), []
+    for _ in range(400):
+        survey, length = simulate(rng, 1, sites=60, frames=60), rng.integers(5, 61, 60)
+        sites = rng.permutation(60)[:19]
+        frames = rng.integers(length[sites])
+        share, wrong = survey.share[0], survey.wrong[0]
+        groups = [str(site) for site in sites]
+        alpha = lowest_alpha(FRAME, share[sites, frames], wrong[sites, frames], TARGET, DELTA, groups)
+        risks.append(np.mean([risk(share[site, :n], wrong[site, :n], alpha) for site, n in enumerate(length)]))
+    assert np.mean(risks) <= 0.05 + 2 * np.std(risks) / np.sqrt(len(risks))
+    assert np.mean(risks) > 0.02, "not kept by never dropping"
+
+
 def test_drops_by_hand() -> None:
     # n = 19 labelled, No-Deploy at 50 and 20 %. Survey of 10: five at 60 %, two at 40 %, three at 10 %. Target 0.1.
     # At 60 %: p = 1/20 <= 0.1 x 5/10, kept. At 40 %: p = 2/20 > 0.1 x 7/10. Alpha is 0.5, the highest share below 60 %.
