@@ -216,8 +216,6 @@ def _require_fitting(args: argparse.Namespace) -> None:
     no_folders = [str(path) for path in args.frames if not path.is_dir()]
     if args.watch and no_folders:
         raise SourceError(f"{', '.join(no_folders)}: no such folder; --watch takes folders that are there")
-    if args.patch_size is not None and args.patch_size < 1:
-        raise ReseedError(f"--patch-size is {args.patch_size}; allowed: stored pixels, at least 1")
 
 
 def _look_at_gold(path: Path, gold: GoldLabels, listed: FrameList, root: Path) -> None:
@@ -291,7 +289,7 @@ def rule_of(engine: Engine, model: Path, alpha: str | None, patch_size: int | No
 
     Raises:
         ModelError: If this code cuts, resizes or decodes otherwise than the model was trained with.
-        ReseedError: If there is no alpha, or it is no number.
+        ReseedError: If there is no alpha, or it is no number, or the size is none.
     """
     facts = engine.facts
     for what, of_model, here in (("resize", facts.resize, RESIZE_RULE), ("decode", facts.decode, DECODE_RULE)):
@@ -303,6 +301,8 @@ def rule_of(engine: Engine, model: Path, alpha: str | None, patch_size: int | No
     text = facts.alpha if alpha is None else alpha
     if text is None:
         raise ReseedError(f"{model}: no alpha is recorded with this model; give --alpha, a number from 0 to 1")
+    if patch_size is not None and patch_size < 1:
+        raise ReseedError(f"--patch-size is {patch_size}; allowed: stored pixels, at least 1")
     patch_size_px = patch_size or facts.patch_size_px
     if patch_size_px != facts.patch_size_px:
         sys.stderr.write(

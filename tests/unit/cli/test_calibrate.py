@@ -327,6 +327,14 @@ def test_a_sample_of_one_frame(survey: Path, step: Run, capsys: pytest.CaptureFi
     assert "needs 1 frame with a reference decision, there are 0" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("size", ["0", "-5"])
+def test_a_patch_size_that_is_none(survey: Path, step: Run, capsys: pytest.CaptureFixture[str], size: str) -> None:
+    out = drawn(survey, step)
+    label(out, by_person)
+    assert step("alpha", str(out), "--model", "colours", "--patch-size", size) == 2
+    assert f"--patch-size is {size}; allowed: stored pixels, at least 1" in capsys.readouterr().err
+
+
 def test_labels_in_a_folder_that_is_none(survey: Path, step: Run, capsys: pytest.CaptureFixture[str]) -> None:
     out = drawn(survey, step)
     for labels in (survey, survey / "none.csv"):
