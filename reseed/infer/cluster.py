@@ -128,7 +128,7 @@ def _client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
                 n_workers=workers,
                 threads_per_worker=1,
                 host="127.0.0.1",  # plain TCP runs whatever a client sends: nobody else may reach it
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",  # there is one in any case; a fixed port may be taken
                 memory_limit=None,
                 preload=_NO_CTRL_C,
                 silence_logs="CRITICAL",

@@ -242,6 +242,8 @@ def _opened(job: Job) -> tuple[Rule, Logs]:
 
 
 def _read_frames(manifest: Path, start: int, n_frames: int) -> Iterator[Frame]:
+    if not manifest.is_file():
+        raise SourceError(f"{manifest}: is not there on a worker; give --out a folder that all workers see")
     with manifest.open("rb") as reader:
         reader.seek(start)
         for line in itertools.islice(reader, n_frames):

@@ -117,6 +117,11 @@ def test_another_model_on_a_worker_is_refused(tmp_path: Path, frames: tuple[Fram
         decide_some(job(tmp_path, "b" * 64), manifest, [0])
 
 
+def test_a_folder_that_a_worker_does_not_see_is_named(tmp_path: Path, frames: tuple[Frame, ...]) -> None:
+    with pytest.raises(SourceError, match=f"{MANIFEST_FILE}: is not there on a worker; give --out a folder that all"):
+        decide_some(job(tmp_path), Manifest(frames), [0])
+
+
 def test_shards_of_different_processors_are_counted(
     tmp_path: Path, frames: tuple[Frame, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
