@@ -44,12 +44,13 @@ def _lines(report: Mapping[str, Any]) -> list[str]:
 
 
 def _csv(report: Mapping[str, Any]) -> str:
-    keys = list(report["trials"][0]["scores"])
-    lines = [["trial", "state", *report["params"], *keys]]
+    scores, spread = (list(report["trials"][0][part]) for part in ("scores", "spread"))
+    ends = [f"{scores[0]}_{end}" for end in ("low", "high")]
+    lines = [["trial", "state", *report["params"], *scores, *(f"{key}_sd" for key in spread), *ends]]
     for trial in report["trials"]:
         values = [value_text(trial["params"][name]) for name in report["params"]]
-        scores = ["" if trial["scores"][key] is None else trial["scores"][key] for key in keys]
-        lines.append([trial["name"], trial["state"], *values, *scores])
+        numbers = [*trial["scores"].values(), *trial["spread"].values(), *(trial["interval"] or (None, None))]
+        lines.append([trial["name"], trial["state"], *values, *("" if n is None else n for n in numbers)])
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([[guard(str(value)) for value in line] for line in lines])
     return text.getvalue()

@@ -36,7 +36,7 @@ class Trial:
         name: Of the experiment; of the commit, its short digest.
         state: `done`, or as DVC says: queued, running, failed.
         params: Value of each parameter that differs among the trials.
-        scores: By the keys of `SHOWN`, percent; None where there is none.
+        scores: By the keys of `SHOWN`, percent; None where there is none, and until the trial is done.
         spread: Standard deviation over trainings of the headlines; None where there is one training.
         interval: Ends of the 95 % interval of patch macro F1; None where there is none.
     """
@@ -89,7 +89,9 @@ def read_sweep(root: Path, revisions: Sequence[str] = ()) -> Sweep:
     try:
         rows = dvc.api.exp_show(repo=str(root), revs=list(revisions) or None)
     except (DvcException, SCMError) as error:
-        raise ReseedError(f"sweep: DVC cannot list the experiments: {' '.join(str(error).split())}") from error
+        reason = " ".join(str(error).split())
+        way_out = "; if an experiment has just started or ended, run the command again"
+        raise ReseedError(f"sweep: DVC cannot list the experiments: {reason}{way_out}") from error
     return sweep_of(rows, _frame_sizes(root))
 
 
@@ -110,7 +112,8 @@ def sweep_of(rows: Sequence[Mapping[str, Any]], frame_sizes: Sequence[tuple[int,
             "start` make some, and `python -m reseed sweep REV` shows those of another commit"
         )
     # A dependency is listed by its path and digest beside the parameters.
-    names = [n for n in kept[0] if n not in _NO_PARAMETERS and not n.startswith(_METRICS) and "/" not in n]
+    every = dict.fromkeys(name for row in kept for name in row)
+    names = [n for n in every if n not in _NO_PARAMETERS and not n.startswith(_METRICS) and "/" not in n]
     differ = tuple(name for name in names if any(not same_value(row.get(name), kept[0].get(name)) for row in kept))
     trials = sorted((_trial(row, differ) for row in kept), key=lambda trial: _order(trial, differ))
     done = [trial for trial in trials if trial.state == _DONE]
@@ -125,15 +128,18 @@ def sweep_of(rows: Sequence[Mapping[str, Any]], frame_sizes: Sequence[tuple[int,
 
 
 def _trial(row: Mapping[str, Any], differ: Sequence[str]) -> Trial:
-    scores = {key: _number(row.get(key)) for key in SHOWN}
-    ends = [_number(row.get(f"{SHOWN[0]}_{end}")) for end in ("low", "high")]
     state = str(row.get("State") or "").lower()
+    state = _DONE if state in {"", "success"} else state
+    # Until a trial has ended, its folder holds the scores of the commit that it started from, and DVC lists those.
+    metrics = row if state == _DONE else {}
+    scores = {key: _number(metrics.get(key)) for key in SHOWN}
+    ends = [_number(metrics.get(f"{SHOWN[0]}_{end}")) for end in ("low", "high")]
     return Trial(
         name=str(row.get("Experiment") or row.get("rev")),
-        state=_DONE if state in {"", "success"} else state,
+        state=state,
         params={name: row.get(name) for name in differ},
         scores=scores,
-        spread={key: _number(row.get(f"{key}_sd")) for key in SHOWN[:2]},
+        spread={key: _number(metrics.get(f"{key}_sd")) for key in SHOWN[:2]},
         interval=None if ends[0] is None or ends[1] is None else (ends[0], ends[1]),
     )
 
@@ -216,7 +222,9 @@ def _score(trial: Mapping[str, Any], key: str) -> str:
     value, spread = trial["scores"][key], trial["spread"].get(key)
     if value is None:
         return "n/a"
-    return f"{value:.1f}" + ("" if spread is None else f" +- {spread:.1f}")
+    interval = trial["interval"] if key == SHOWN[0] else None
+    over_groups = "" if interval is None else f" ({interval[0]:.1f} to {interval[1]:.1f})"
+    return f"{value:.1f}" + ("" if spread is None else f" +- {spread:.1f}") + over_groups
 
 
 def value_text(value: Any) -> str:

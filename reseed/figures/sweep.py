@@ -6,6 +6,7 @@ from typing import Any, Final
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from reseed.base.errors import ReseedError
 from reseed.figures.style import FAINT, INK, MUTED, SMALL_PT, Sheet, styled
 from reseed.score.registry import BY_FULL_KEY
 
@@ -20,10 +21,18 @@ def sweep_figure(sweep: Mapping[str, Any]) -> Figure:
 
     Args:
         sweep: Of `reseed.compare.sweep.Sweep.report`.
+
+    Raises:
+        ReseedError: If no parameter differs among the finished trials.
     """
     done = [trial for trial in sweep["trials"] if trial["state"] == "done"]
     keys = sweep["shown"][:3]
     names = [name for name in sweep["params"] if len({str(trial["params"][name]) for trial in done}) > 1]
+    if not names:
+        raise ReseedError(
+            f"sweep: a picture needs finished trials that differ in a parameter, and {len(done)} of "
+            f"{len(sweep['trials'])} trials are finished: wait for `dvc queue status`, or leave out --figure"
+        )
     best = max(done, key=lambda trial: trial["scores"][keys[0]] or 0.0)
     label = BY_FULL_KEY[keys[0]].full_label
     title = f"{label[:1].upper()}{label[1:]} is highest, {best['scores'][keys[0]] or 0:.1f} %, in {best['name']}"

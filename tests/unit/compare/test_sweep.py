@@ -18,7 +18,8 @@ SCORES |= {"frame.deploy_precision": 72.0, "frame.deploy_recall": 73.0, "data.sy
 def row(name: str, state: str | None = None, scores: dict[str, Any] | None = None, **params: Any) -> dict[str, Any]:
     values = {"aggregate.alpha": "auto", "extract.patch_size": 200, "train.seed": 0.0} | params
     about = {"Experiment": name, "rev": "1234567", "typ": "branch_commit", "State": state, "data/raw": "a.dir"}
-    return about | (SCORES | (scores or {}) if state in {None, "Success"} else {}) | values
+    # As DVC: the folder of a running trial still holds the scores of the commit that it started from.
+    return about | (SCORES | (scores or {}) if state in {None, "Success", "Running"} else {}) | values
 
 
 def base(**params: Any) -> list[dict[str, Any]]:
@@ -62,6 +63,27 @@ def test_the_table_and_its_bar() -> None:
     assert rows[1] == ["waits", "0.1", "n/a", "", "queued"]
 
 
+def test_the_interval_stands_beside_a_patch_score() -> None:
+    found = sweep_of([*base(), row("x", **{"train.seed": 1.0}, scores={"patch.macro_f1": 79.0})])
+    assert [cells[2] for cells in sweep_lines(found.report())[1]] == [
+        "80.0 +- 1.5 (75.0 to 85.0)",
+        "79.0 +- 1.5 (75.0 to 85.0)",
+    ]
+
+
+def test_a_running_trial_has_no_score_although_dvc_lists_those_of_its_commit() -> None:
+    found = sweep_of([*base(), row("x", "Running", **{"aggregate.alpha": 0.3})])
+    running = found.trials[0]
+    assert (running.state, running.interval) == ("running", None)
+    assert set(running.scores.values()) == set(running.spread.values()) == {None}
+
+
+def test_a_parameter_that_the_first_commit_does_not_have_is_shown() -> None:
+    found = sweep_of([*base(), row("x", **{"predict.flips": True})])
+    assert found.params == ("predict.flips",)
+    assert {trial.name: trial.params["predict.flips"] for trial in found.trials} == {"x": True, "1234567": None}
+
+
 def test_patch_sizes_that_cut_alike_are_one_experiment() -> None:
     # 1328 / 190 and 1328 / 200 both give 7 columns, 760 / 190 and 760 / 200 4 rows; 250 gives 6 x 4
     trials = [
@@ -90,6 +112,12 @@ def test_without_experiments_one_line_says_how_to_make_some(tmp_path: Any) -> No
         sweep_of(base())
     with pytest.raises(ReseedError, match="sweep: DVC cannot list the experiments"):
         read_sweep(tmp_path)
+
+
+def test_a_picture_of_trials_that_wait_is_refused() -> None:
+    waiting = sweep_of([*base(), row("x", "Queued", **{"aggregate.alpha": 0.3})])
+    with pytest.raises(ReseedError, match="1 of 2 trials are finished: wait for `dvc queue status`"):
+        sweep_figure(waiting.report())
 
 
 def test_the_picture_has_a_panel_for_each_parameter_that_finished_trials_differ_in() -> None:
