@@ -137,11 +137,16 @@ def _trial(row: Mapping[str, Any], differ: Sequence[str]) -> Trial:
     return Trial(
         name=str(row.get("Experiment") or row.get("rev")),
         state=state,
-        params={name: row.get(name) for name in differ},
+        params={name: _whole(row.get(name)) for name in differ},
         scores=scores,
         spread={key: _number(metrics.get(f"{key}_sd")) for key in SHOWN[:2]},
         interval=None if ends[0] is None or ends[1] is None else (ends[0], ends[1]),
     )
+
+
+def _whole(value: Any) -> Any:
+    """Return a whole number as such; pandas made a float of it where a trial lacks the parameter."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _number(value: Any) -> float | None:
@@ -228,5 +233,5 @@ def _score(trial: Mapping[str, Any], key: str) -> str:
 
 
 def value_text(value: Any) -> str:
-    """Return the value of a parameter; whole numbers stay whole, whatever pandas made of them."""
-    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    """Return the value of a parameter."""
+    return "none" if value is None else str(value)

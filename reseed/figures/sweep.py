@@ -35,14 +35,15 @@ def sweep_figure(sweep: Mapping[str, Any]) -> Figure:
         )
     best = max(done, key=lambda trial: trial["scores"][keys[0]] or 0.0)
     label = BY_FULL_KEY[keys[0]].full_label
-    title = f"{label[:1].upper()}{label[1:]} is highest, {best['scores'][keys[0]] or 0:.1f} %, in {best['name']}"
+    setting = ", ".join(f"{name.split('.')[-1]} {best['params'][name]}" for name in names)
+    title = f"{label[:1].upper()}{label[1:]} is highest, {best['scores'][keys[0]] or 0:.1f} %, with {setting}"
     subtitle = (
         f"{len(done)} finished trials. Thin lines: 95 % interval of patches, or standard deviation over trainings."
     )
     sheet = Sheet(_WIDTH_IN, _PANEL_IN * len(names) + 0.3, title, subtitle, synthetic=bool(sweep["synthetic"]))
     for number, name in enumerate(names):
         bottom = 0.35 + _PANEL_IN * (len(names) - 1 - number)
-        ax = sheet.axes(0.8, bottom + 0.25, _WIDTH_IN - 2.9, _PANEL_IN - 0.75)
+        ax = sheet.axes(0.8, bottom + 0.25, _WIDTH_IN - 3.1, _PANEL_IN - 0.75)
         _panel(ax, name, done, keys)
     return sheet.figure
 
@@ -52,13 +53,18 @@ def _panel(ax: Axes, name: str, done: Sequence[Mapping[str, Any]], keys: Sequenc
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in given)
     words = list(dict.fromkeys(map(str, given)))  # trials come in the order of their values
     places = [float(value) if numeric else float(words.index(str(value))) for value in given]
-    for key, ink in zip(keys, _INKS, strict=False):
-        known = [(x, trial) for x, trial in zip(places, done, strict=True) if trial["scores"][key] is not None]
+    # Scores of one trial stand side by side: equal ones would hide each other.
+    step = 0.02 * ((max(places) - min(places) or 1.0) if numeric else len(words))
+    for number, (key, ink) in enumerate(zip(keys, _INKS, strict=False)):
+        aside = step * (number - (len(keys) - 1) / 2)
+        known = [(x + aside, trial) for x, trial in zip(places, done, strict=True) if trial["scores"][key] is not None]
         for x, trial in known:
             low, high = _ends(trial, key)
             ax.plot([x, x], [low, high], color=ink, linewidth=1.0, alpha=0.6)
         values = [trial["scores"][key] for _, trial in known]
-        ax.scatter([x for x, _ in known], values, s=26, color=ink, label=BY_FULL_KEY[key].full_label)
+        ax.scatter(
+            [x for x, _ in known], values, s=40 if number == 0 else 18, color=ink, label=BY_FULL_KEY[key].full_label
+        )
     if not numeric:
         ax.set_xticks(range(len(words)), [word[:14] for word in words])
         ax.set_xlim(-0.5, len(words) - 0.5)

@@ -114,6 +114,14 @@ def test_without_experiments_one_line_says_how_to_make_some(tmp_path: Any) -> No
         read_sweep(tmp_path)
 
 
+def test_equal_scores_of_a_trial_do_not_hide_each_other() -> None:
+    equal = {"frame.macro_f1": 50.0, "frame.accuracy": 50.0}
+    figure = sweep_figure(sweep_of([*base(), row("x", **{"train.seed": 1.0}, scores=equal)]).report())
+    dots = [tuple(dot) for drawn in figure.axes[0].collections for dot in drawn.get_offsets().tolist()]
+    assert sorted(value for _, value in dots) == [50.0, 50.0, 70.0, 71.0]
+    assert len(set(dots)) == 4
+
+
 def test_a_picture_of_trials_that_wait_is_refused() -> None:
     waiting = sweep_of([*base(), row("x", "Queued", **{"aggregate.alpha": 0.3})])
     with pytest.raises(ReseedError, match="1 of 2 trials are finished: wait for `dvc queue status`"):
@@ -130,5 +138,7 @@ def test_the_picture_has_a_panel_for_each_parameter_that_finished_trials_differ_
     first = figure.axes[0].collections[0]
     assert sorted(first.get_offsets()[:, 1].tolist()) == [50.0, 70.0]
     assert to_hex(first.get_facecolor()[0]) == "#0058a3"
-    assert "SYNTHETIC" in " ".join(text.get_text() for text in figure.texts)
+    words = " ".join(" ".join(text.get_text() for text in figure.texts).split())
+    assert "SYNTHETIC" in words
+    assert "Frame macro F1 is highest, 70.0 %, with alpha auto, seed 0" in words
     assert png_bytes(figure).startswith(b"\x89PNG")
