@@ -7,11 +7,10 @@ from typing import Final
 
 from reseed.base.errors import ReseedError
 from reseed.base.files import write_json
-from reseed.cli.infer import rule_of
 from reseed.cli.main import not_negative
 from reseed.engines.engine import AUTO, ENGINES, open_engine
 from reseed.infer.calibration import CALIBRATION_FILE, calibrate
-from reseed.infer.deciding import frames_text
+from reseed.infer.deciding import frames_text, rule_of
 from reseed.infer.sample import (
     LABELS_FILE,
     PAGE_FILE,

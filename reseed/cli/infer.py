@@ -4,20 +4,22 @@ import argparse
 import math
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from reseed.base.appearance import Familiar
 from reseed.base.classes import DEPLOY
-from reseed.base.errors import ModelError, ReseedError, SourceError
+from reseed.base.errors import ReseedError, SourceError
 from reseed.base.parallel import usable_cores
 from reseed.engines.engine import AUTO, ENGINES, Engine, open_engine
 from reseed.engines.facts import familiar_in
 from reseed.infer.calibration import Calibration, carried, read_calibration, require_model, require_survey
 from reseed.infer.cluster import decide_on_cluster, require_dask
-from reseed.infer.deciding import Outcome, Rule, asked_text, frames_text, write_outcome
+from reseed.infer.deciding import Outcome, Rule, asked_text, frames_text, rule_of, write_outcome
 from reseed.infer.frames import ListSource, Source, WatchedFolders
 from reseed.infer.geotags import Logs
 from reseed.infer.gold import GoldLabels, read_gold
@@ -32,14 +34,12 @@ from reseed.infer.run_folder import (
     locked,
     note_training,
 )
-from reseed.infer.running import Progress, decide_all
+from reseed.infer.running import REFRESH_S, Progress, decide_all
 from reseed.infer.shards import Job, Manifest, estimate
 from reseed.infer.tables import BAD_FILE, MAP_FILE, SKIPPED_FILE, take_up
 from reseed.pages.parts import read_leaflet
-from reseed.patches.resize import RESIZE_RULE
 from reseed.score.alpha import exact, parse_alpha
 from reseed.score.promise import FRAME, needed_units
-from reseed.survey.imagery import DECODE_RULE
 
 EXIT_UNUSABLE: Final = 3
 EXIT_INTERRUPTED: Final = 130
@@ -143,16 +143,8 @@ def run(args: argparse.Namespace) -> int:
         rendered = note_training(args.out, trained_on_rendered=engine.facts.trained_on_rendered)
         if rendered:
             sys.stderr.write(f"note: {RENDERED_NOTICE}\n")
-        if manifest is not None:
-            source: Source = ListSource(())
-            job = Job.of(rule, args.out, root, args.model, args.engine, args.device)
-            progress, before = decide_on_cluster(job, manifest, workers=args.workers, scheduler=args.scheduler)
-            if progress.stopped:
-                sys.stdout.write(_STOPPED)
-                return EXIT_INTERRUPTED
-        else:
-            progress, source, before = _decide_here(args, rule, logs, root, listed, workers)
-        outcome = write_outcome(
+        write = partial(
+            write_outcome,
             args.out,
             root,
             gold,
@@ -162,6 +154,17 @@ def run(args: argparse.Namespace) -> int:
             trained_on_rendered=rendered,
             promise=promise,
         )
+        if manifest is not None:
+            source: Source = ListSource(())
+            job = Job.of(rule, args.out, root, args.model, args.engine, args.device)
+            progress, before = decide_on_cluster(job, manifest, workers=args.workers, scheduler=args.scheduler)
+            if progress.stopped:
+                sys.stdout.write(_STOPPED)
+                return EXIT_INTERRUPTED
+        else:
+            refresh = partial(write, reload_s=round(REFRESH_S)) if args.watch else None
+            progress, source, before = _decide_here(args, rule, logs, root, listed, workers, refresh)
+        outcome = write()
     ignored = 0 if listed is None else listed.ignored
     unfinished, closed = (source.unfinished, source.closed) if isinstance(source, WatchedFolders) else (0, ())
     closed = closed if listed is None else listed.closed
@@ -176,7 +179,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _decide_here(
-    args: argparse.Namespace, rule: Rule, logs: Logs, root: Path, listed: FrameList | None, workers: int
+    args: argparse.Namespace,
+    rule: Rule,
+    logs: Logs,
+    root: Path,
+    listed: FrameList | None,
+    workers: int,
+    refresh: Callable[[], object] | None,
 ) -> tuple[Progress, Source, int]:
     """Decide the frames in threads of this process; return what was done, the source, and how many were done before."""
     done = take_up(args.out)
@@ -190,7 +199,9 @@ def _decide_here(
     else:
         waiting = [frame for frame in listed.frames if frame.name not in done]
         total, source = len(waiting), ListSource(waiting)
-    progress = decide_all(source, rule, logs, args.out, workers=workers, ahead=not args.drop_late, total=total)
+    progress = decide_all(
+        source, rule, logs, args.out, workers=workers, ahead=not args.drop_late, total=total, refresh=refresh
+    )
     return progress, source, len(done)
 
 
@@ -278,41 +289,6 @@ def _promise(calibration: Calibration, *, growing: bool) -> str:
     return calibration.in_words() + later
 
 
-def rule_of(engine: Engine, model: Path, alpha: str | None, patch_size: int | None) -> Rule:
-    """Return how frames are decided by a network.
-
-    Args:
-        engine: Runs it.
-        model: Its path, for messages.
-        alpha: As somebody gave it; None: as the model says.
-        patch_size: In stored pixels, as somebody gave it; None: as the model says.
-
-    Raises:
-        ModelError: If this code cuts, resizes or decodes otherwise than the model was trained with.
-        ReseedError: If there is no alpha, or it is no number, or the size is none.
-    """
-    facts = engine.facts
-    for what, of_model, here in (("resize", facts.resize, RESIZE_RULE), ("decode", facts.decode, DECODE_RULE)):
-        if of_model != here:
-            raise ModelError(
-                f"{model}: was trained on frames by the {what} rule {of_model!r}, but this code has {here!r}; "
-                "train it again, or use the version of reseed that it was trained with"
-            )
-    text = facts.alpha if alpha is None else alpha
-    if text is None:
-        raise ReseedError(f"{model}: no alpha is recorded with this model; give --alpha, a number from 0 to 1")
-    if patch_size is not None and patch_size < 1:
-        raise ReseedError(f"--patch-size is {patch_size}; allowed: stored pixels, at least 1")
-    patch_size_px = patch_size or facts.patch_size_px
-    if patch_size_px != facts.patch_size_px:
-        sys.stderr.write(
-            f"note: patches of {patch_size_px} px, but the model was trained on {facts.patch_size_px} px; right "
-            "only if a patch then shows as much seafloor as in training\n"
-        )
-    said = parse_alpha(text, f"alpha of {model}" if alpha is None else "--alpha")
-    return Rule(engine, patch_size_px, exact(float(said)), said)
-
-
 def _identity(rule: Rule, root: Path, manifest: Manifest | None) -> RunIdentity:
     facts = rule.engine.facts
     return RunIdentity(
@@ -349,7 +325,8 @@ def _report(
     before: int,
     unfinished: int,
 ) -> list[str]:
-    speed = progress.decided / progress.seconds if progress.seconds else 0.0
+    busy_s = progress.seconds - progress.waiting
+    speed = progress.decided / busy_s if busy_s > 0 else 0.0
     lines = [
         f"{frames_text(progress.decided)} decided in {progress.seconds:.1f} s ({speed:.1f} frames/s), {before} before"
     ]

@@ -1,6 +1,7 @@
 """Decisions of a run: one frame from its file to its decision, and the track and the map made of all of them."""
 
 import base64
+import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from reseed.base.appearance import NEAR_ALPHA, Familiar, frame_appearance
 from reseed.base.classes import ASK, CLASS_INDEX, CLASSES, CORAL, DEPLOY, NO_DEPLOY
-from reseed.base.errors import ImageError
+from reseed.base.errors import ImageError, ModelError, ReseedError
 from reseed.base.grid import tile_boxes
 from reseed.base.probabilities import predicted_classes, softmax
 from reseed.engines.engine import Engine
@@ -33,10 +34,10 @@ from reseed.infer.tables import (
     read_reasons,
 )
 from reseed.pages.parts import thumbnail_jpeg
-from reseed.patches.resize import FramePatches, frame_patches
-from reseed.score.alpha import decisions
+from reseed.patches.resize import RESIZE_RULE, FramePatches, frame_patches
+from reseed.score.alpha import decisions, exact, parse_alpha
 from reseed.survey.geotag import Geotag
-from reseed.survey.imagery import read_image_file
+from reseed.survey.imagery import DECODE_RULE, read_image_file
 
 SMALLER_THAN_PATCH: Final = "smaller_than_patch"
 MAX_PIXELS: Final = 100_000_000  # as catalog.max_pixels in the profiles; a larger image is taken for a bomb
@@ -77,6 +78,41 @@ class Rule:
         if self.doubt_from is None or decisions(*counts, self.alpha)[0] or not decisions(*counts, self.doubt_from)[0]:
             return ""
         return NEAR_ALPHA
+
+
+def rule_of(engine: Engine, model: Path, alpha: str | None, patch_size: int | None) -> Rule:
+    """Return how frames are decided by a network.
+
+    Args:
+        engine: Runs it.
+        model: Its path, for messages.
+        alpha: As somebody gave it; None: as the model says.
+        patch_size: In stored pixels, as somebody gave it; None: as the model says.
+
+    Raises:
+        ModelError: If this code cuts, resizes or decodes otherwise than the model was trained with.
+        ReseedError: If there is no alpha, or it is no number, or the size is none.
+    """
+    facts = engine.facts
+    for what, of_model, here in (("resize", facts.resize, RESIZE_RULE), ("decode", facts.decode, DECODE_RULE)):
+        if of_model != here:
+            raise ModelError(
+                f"{model}: was trained on frames by the {what} rule {of_model!r}, but this code has {here!r}; "
+                "train it again, or use the version of reseed that it was trained with"
+            )
+    text = facts.alpha if alpha is None else alpha
+    if text is None:
+        raise ReseedError(f"{model}: no alpha is recorded with this model; give --alpha, a number from 0 to 1")
+    if patch_size is not None and patch_size < 1:
+        raise ReseedError(f"--patch-size is {patch_size}; allowed: stored pixels, at least 1")
+    patch_size_px = patch_size or facts.patch_size_px
+    if patch_size_px != facts.patch_size_px:
+        sys.stderr.write(
+            f"note: patches of {patch_size_px} px, but the model was trained on {facts.patch_size_px} px; right "
+            "only if a patch then shows as much seafloor as in training\n"
+        )
+    said = parse_alpha(text, f"alpha of {model}" if alpha is None else "--alpha")
+    return Rule(engine, patch_size_px, exact(float(said)), said)
 
 
 @dataclass(frozen=True)
@@ -277,6 +313,7 @@ def write_outcome(
     model: str,
     trained_on_rendered: bool,
     promise: str = "",
+    reload_s: int = 0,
 ) -> Outcome:
     """Write `track.geojson` and `map.html` from the tables of a run.
 
@@ -289,6 +326,7 @@ def write_outcome(
         model: One line about the network.
         trained_on_rendered: Whether the network is known to have been trained on rendered frames.
         promise: What alpha promises of these frames, in words; empty for nothing.
+        reload_s: A browser loads the map again after so many seconds; 0: never.
 
     Raises:
         TableError: If a table is damaged, a file cannot be written, or a row of gold may mean several frames.
@@ -311,7 +349,7 @@ def write_outcome(
         remarks.append(f"Gold: {agreement.lines()[0]}.")
     if skipped:
         remarks.append(f"{frames_text(skipped)} passed over for newer ones.")
-    story = Story(title, root.name, alpha, model, tuple(remarks), trained_on_rendered)
+    story = Story(title, root.name, alpha, model, tuple(remarks), trained_on_rendered, reload_s)
     every = write_map(out, out / MAP_FILE, story, rows, read_classes(out), known)
     n_deploy = sum(row.decision == DEPLOY for row in rows)
     return Outcome(len(rows), n_deploy, asked, unplaced, unusable, every, agreement)

@@ -37,6 +37,7 @@ class Story:
         model: One line about the network.
         remarks: What is missing, sentence by sentence.
         trained_on_rendered: Whether the network is known to have been trained on rendered frames.
+        reload_s: A browser loads the page again after so many seconds, while the run goes on; 0: never.
     """
 
     title: str
@@ -45,6 +46,7 @@ class Story:
     model: str
     remarks: tuple[str, ...]
     trained_on_rendered: bool = False
+    reload_s: int = 0
 
 
 def write_map(
@@ -91,6 +93,7 @@ def page(
     data = page_data(story, rows, classes, gold, thumbnails, every)
     filled = {
         "title": html.escape(story.title),
+        "reload": f'<meta http-equiv="refresh" content="{story.reload_s}">' if story.reload_s else "",
         "policy": policy(leaflet.script, script),
         "leaflet_style": leaflet.style,
         "style": (_ASSETS / "map.css").read_text(encoding="utf-8"),

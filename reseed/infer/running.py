@@ -5,7 +5,7 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import ExitStack, contextmanager
@@ -43,6 +43,8 @@ TABLES: Final = {
     SKIPPED_FILE: SKIPPED_COLUMNS,
 }
 _AHEAD: Final = 2  # frames waiting for each worker: none ever waits, and memory stays bounded
+REFRESH_S: Final = 30.0  # how old the map of a folder that is watched may become while frames come
+_REFRESH_LEAST_S: Final = 5.0
 SYNC_S: Final = 5.0  # what a power cut may cost; a sync for each frame would cost more than the frame
 
 
@@ -55,6 +57,7 @@ class Progress:
         bad: Frames that cannot be used.
         skipped: Frames passed over for newer ones.
         seconds: Wall time.
+        waiting: Of these, seconds in which there was no frame to decide.
         stopped: Whether somebody said stop before the source was exhausted.
     """
 
@@ -62,6 +65,7 @@ class Progress:
     bad: int = 0
     skipped: int = 0
     seconds: float = 0.0
+    waiting: float = 0.0
     stopped: bool = False
 
 
@@ -118,6 +122,7 @@ def decide_all(
     workers: int,
     ahead: bool,
     total: int | None,
+    refresh: Callable[[], object] | None = None,
     sync_s: float = SYNC_S,
     shown: bool = True,
 ) -> Progress:
@@ -134,6 +139,7 @@ def decide_all(
         workers: Frames decided at the same time.
         ahead: Whether workers run ahead of the tables; otherwise a frame is chosen only when a worker is free.
         total: Number of frames for the bar, None if unknown.
+        refresh: Called now and then while frames come, to show what was decided so far; None to show it at the end.
         sync_s: Seconds of decisions that a power cut may cost.
         shown: Whether a terminal shows a bar.
 
@@ -151,7 +157,7 @@ def decide_all(
         stack.callback(tables.close)
         bar = stack.enter_context(tqdm(total=total, unit="frame", desc="infer", disable=None if shown else True))
         pool = stack.enter_context(ThreadPoolExecutor(workers, thread_name_prefix="infer"))
-        running = _Running(source, rule, logs, tables, bar, stop)
+        running = _Running(source, rule, logs, tables, bar, stop, refresh)
         stack.callback(running.cancel)  # an error: start nothing more
         running.go(pool, most=workers * (1 + _AHEAD) if ahead else workers)
         tables.sync()
@@ -165,12 +171,20 @@ class _Running:
     """The loop between source, workers and tables; all but the deciding happens in the thread that calls it."""
 
     def __init__(
-        self, source: Source, rule: Rule, logs: Logs, tables: Tables, bar: "tqdm[Any]", stop: threading.Event
+        self,
+        source: Source,
+        rule: Rule,
+        logs: Logs,
+        tables: Tables,
+        bar: "tqdm[Any]",
+        stop: threading.Event,
+        refresh: Callable[[], object] | None,
     ) -> None:
         self._source, self._rule, self._logs = source, rule, logs
         self._tables, self._bar, self._stop = tables, bar, stop
         self._waiting: deque[Future[Decided | Unusable]] = deque()
         self.progress = Progress()
+        self._refresh, self._shown, self._shown_at = refresh, 0, time.monotonic()
 
     def go(self, pool: ThreadPoolExecutor, most: int) -> None:
         """Go on until there are no more frames, or to stop was asked and the frames under way are done."""
@@ -186,7 +200,21 @@ class _Running:
             elif self._stop.is_set() or self._source.exhausted():
                 return
             else:
+                self._show_so_far()
+                began = time.monotonic()
                 self._stop.wait(POLL_S)
+                self.progress.waiting += time.monotonic() - began
+            if time.monotonic() - self._shown_at > REFRESH_S:
+                self._show_so_far()
+
+    def _show_so_far(self) -> None:
+        """Show what was decided, if that is new and was not shown a moment ago."""
+        if self._refresh is None or self._shown == self.progress.decided:
+            return
+        if time.monotonic() - self._shown_at < _REFRESH_LEAST_S:
+            return
+        self._refresh()
+        self._shown, self._shown_at = self.progress.decided, time.monotonic()
 
     def cancel(self) -> None:
         """Let no frame begin that nobody waits for."""

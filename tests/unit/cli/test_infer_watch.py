@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reseed.cli import infer
-from reseed.infer import tables
+from reseed.infer import running, tables
 from reseed.infer.run_folder import locked
 from tests.unit.infer.boat import ColourEngine, Infer, decided, frame_jpeg, rows, write_tow
 
@@ -109,6 +109,36 @@ def test_watch_takes_what_comes_and_waits_for_the_rest_of_it(tmp_path: Path, boa
     recorder.join()
     assert decided(tmp_path / "out") == {"0000": "Deploy", "0001": "No-Deploy"}
     assert [row["frame"] for row in rows(tmp_path / "out", tables.BAD_FILE)] == ["broken.jpg"]
+
+
+def test_the_map_follows_while_frames_come_and_waiting_is_no_work(
+    tmp_path: Path, boat: Infer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(running, "_REFRESH_LEAST_S", 0.0)
+    write_tow(tmp_path / "frames", ["dddddddd"])
+    seen: list[tuple[bool, int]] = []
+
+    def record() -> None:
+        map_file = tmp_path / "out" / tables.MAP_FILE
+        until = time.monotonic() + 20
+        while not map_file.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        text = map_file.read_text("utf-8")
+        seen.append(('http-equiv="refresh" content="30"' in text, text.count('"name":"20230315')))
+        (tmp_path / "frames" / "20230315_020601_000_0001.jpg").write_bytes(frame_jpeg("nnnnnnnn", second=1))
+
+    recorder = threading.Thread(target=record)
+    recorder.start()
+    assert boat("--watch", "--idle-end", "1.5") == 0
+    recorder.join()
+    assert seen == [(True, 1)]  # written while the second frame was still to come
+    text = (tmp_path / "out" / tables.MAP_FILE).read_text("utf-8")
+    assert 'http-equiv="refresh"' not in text
+    assert text.count('"name":"20230315') == 2
+    said = re.search(r"2 frames decided in ([\d.]+) s \(([\d.]+) frames/s\)", capsys.readouterr().out)
+    assert said
+    assert float(said[1]) > 1.5  # at least the wait for the end
+    assert float(said[2]) > 3 * 2 / float(said[1])
 
 
 def test_drop_late_decides_the_newest_and_records_the_others(tmp_path: Path, boat: Infer) -> None:
