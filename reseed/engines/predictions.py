@@ -6,6 +6,7 @@ modern neural networks", arXiv:1706.04599.
 The torch engine stands here too: any network, on any device.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +25,7 @@ from reseed.base.probabilities import Probabilities, predicted_classes, softmax
 from reseed.engines.engine import AUTO, CPU, TORCH, UNBOUNDED, Engine, run_network
 from reseed.engines.facts import ModelFacts, facts_of_geometry
 from reseed.network.checkpoint import CARD_FILE, MODEL_FILE, load_model
-from reseed.network.model import Network, network_logits
+from reseed.network.model import Network, network_logits, to_unit
 from reseed.network.patch_set import PatchSet
 from reseed.network.runtime import resolve_device
 from reseed.params.predict import PredictParams
@@ -266,3 +267,34 @@ def answer_rows(patches: PatchSet, probabilities: Probabilities) -> list[dict[st
         {"patch_id": patch_id, "p_no_deploy": row[0], "p_coral": row[1], "p_deploy": row[2], "predicted": CLASSES[best]}
         for patch_id, row, best in zip(patches.patch_ids, probabilities, predicted, strict=True)
     ]
+
+
+_FEATURE_BATCH: Final = 128
+
+
+def most_alike(
+    network: Network, images: npt.NDArray[np.uint8], asked: Sequence[int], among: Sequence[int], number: int
+) -> npt.NDArray[np.int64]:
+    """Return which patches look most alike to the network: by the cosine of the features below its head.
+
+    Args:
+        network: On the CPU, in evaluation mode.
+        images: (N, S, S, 3) uint8, may be mapped from disk.
+        asked: Q rows of `images`.
+        among: Rows of `images` that are looked through, at least `number`.
+        number: Of each answer.
+
+    Returns:
+        (Q, number) places in `among`, the most alike first.
+    """
+
+    def directions(rows: Sequence[int]) -> torch.Tensor:
+        found = []
+        for start in range(0, len(rows), _FEATURE_BATCH):
+            batch = torch.from_numpy(np.ascontiguousarray(images[np.asarray(rows[start : start + _FEATURE_BATCH])]))
+            found.append(network.features(to_unit(batch)))
+        return torch.nn.functional.normalize(torch.cat(found), dim=1)
+
+    with torch.inference_mode():
+        likeness = directions(asked) @ directions(among).T
+        return likeness.topk(number, dim=1).indices.numpy()

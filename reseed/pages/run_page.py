@@ -1,6 +1,6 @@
 """`report.html`: one file that shows a run: what was scored, how sure, every frame, and what it was made of."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -18,7 +18,7 @@ from reseed.base.classes import CLASS_COLOURS, CLASSES, DECISIONS
 from reseed.base.files import read_json
 from reseed.pages.parts import read_leaflet
 from reseed.pages.render import html_page, percent_text
-from reseed.pages.run_data import RunTables, doubts, frame_data, patch_pictures, pictures
+from reseed.pages.run_data import Doubt, RunTables, doubts, frame_data, patch_pictures, pictures
 from reseed.score.decisions import RATIO
 from reseed.score.registry import FRAME, HEADLINE, NOT_AVAILABLE, PATCH, SCORES, TASKS, Task, class_key
 
@@ -96,13 +96,18 @@ def read_tables(stored: Stored, store: NDArray[np.uint8] | None) -> RunTables:
     )
 
 
-def run_page(stored: Stored, store: NDArray[np.uint8] | None, origin: Origin) -> str:
+# Given the tables and some patches, the training patches that look most alike to the network, by their ids.
+Alike = Callable[[RunTables, Sequence[str]], Sequence[Sequence[str]]]
+
+
+def run_page(stored: Stored, store: NDArray[np.uint8] | None, origin: Origin, alike: Alike | None = None) -> str:
     """Return the page as HTML.
 
     Args:
         stored: Where the files of the run are.
         store: (N, S, S, 3) uint8, the packed patches, for the pictures.
         origin: What the page says of where the run comes from.
+        alike: Finds training patches for the surest mistakes; None to show none.
     """
     metrics, details = stored.document("metrics/metrics.json"), stored.document("metrics/details.json")
     tables = read_tables(stored, store)
@@ -118,7 +123,7 @@ def run_page(stored: Stored, store: NDArray[np.uint8] | None, origin: Origin) ->
         "ratioRule": rule == RATIO,
         "pictures": shown,
         "csv": {name: stored.read(path).decode("utf-8") for name, path in _CSV.items()},
-        "surest": _doubt_rows(tables, surest, data["frames"]["id"]),
+        "surest": _with_alike(tables, surest, _doubt_rows(tables, surest, data["frames"]["id"]), alike),
         "doubtful": _doubt_rows(tables, doubtful, data["frames"]["id"]),
     }
     return html_page(
@@ -192,6 +197,19 @@ def _confusion(task: Task, details: Mapping[str, Any]) -> dict[str, Any]:
     return {"task": task, "names": names, "rows": rows}
 
 
+def _with_alike(
+    tables: RunTables, found: Sequence[Doubt], rows: list[dict[str, Any]], alike: Alike | None
+) -> list[dict[str, Any]]:
+    """Add to each mistake the training patches that look most alike, with their pictures and reference classes."""
+    if alike is None or tables.store is None or not found:
+        return rows
+    gold = dict(zip(tables.patches["patch_id"], tables.patches["gold"], strict=True))
+    for row, names in zip(rows, alike(tables, [one.patch_id for one in found]), strict=True):
+        shown = patch_pictures(tables, names)
+        row["alike"] = [{"gold": gold[name], "jpeg": jpeg} for name, jpeg in zip(names, shown, strict=True)]
+    return rows
+
+
 def _annotators(tables: RunTables) -> list[tuple[str, int, int, str]]:
     """Return each annotator, how many patches and frames they labelled, and whether they are the reference."""
     patches = tables.patch_labels[tables.patch_labels["label"] != ""].groupby("annotator").size()
@@ -202,7 +220,7 @@ def _annotators(tables: RunTables) -> list[tuple[str, int, int, str]]:
     return [(n, int(patches.get(n, 0)), int(frames.get(n, 0)), "yes" if n in gold else "no") for n in names]
 
 
-def _doubt_rows(tables: RunTables, found: Sequence[Any], frames: Sequence[str]) -> list[dict[str, Any]]:
+def _doubt_rows(tables: RunTables, found: Sequence[Doubt], frames: Sequence[str]) -> list[dict[str, Any]]:
     number = {frame: place for place, frame in enumerate(frames)}
     shown = patch_pictures(tables, [one.patch_id for one in found])
     return [

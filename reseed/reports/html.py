@@ -2,12 +2,16 @@
 
 import csv
 import io
+import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reseed.artifacts.patches import TRAIN
 from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.audit.registry import verdict
 from reseed.audit.trusted import Check
@@ -15,9 +19,10 @@ from reseed.base.csv import guard
 from reseed.base.errors import ReseedError
 from reseed.compare.comparison import flat
 from reseed.compare.pull_request import TREND
+from reseed.engines.predictions import load_folder, most_alike
 from reseed.history.run import Run
 from reseed.pages.render import html_page, percent_text
-from reseed.pages.run_data import frame_data, only, pictures
+from reseed.pages.run_data import RunTables, frame_data, only, pictures
 from reseed.pages.run_page import Origin, read_tables, run_page
 from reseed.patches.store import open_patches
 from reseed.reports.page import capital, p_text, points
@@ -53,7 +58,30 @@ def html_report(
         ),
         commands=[*checkout, "dvc pull    # or: dvc repro", f"python -m reseed audit {commit}".strip()],
     )
-    return run_page(run, stored_patches(run), origin)
+    return run_page(run, stored_patches(run), origin, partial(_alike, run))
+
+
+_MOST_ALIKE: Final = 3
+_LOOKED_THROUGH: Final = 4_000  # training patches, spread evenly: some seconds
+
+
+def _alike(run: Run, tables: RunTables, asked: Sequence[str]) -> list[list[str]]:
+    """Return the training patches that look most alike to the network of a run; none where it is not stored here."""
+    row_of = {patch: row for row, patch in enumerate(tables.index["patch_id"])}
+    known = tables.patches[(tables.patches["split"] == TRAIN) & (tables.patches["gold"] != "")]
+    names = known["patch_id"].tolist()[:: max(1, -(-len(known) // _LOOKED_THROUGH))]
+    if tables.store is None or len(names) < _MOST_ALIKE:
+        return [[] for _ in asked]
+    try:
+        with tempfile.TemporaryDirectory(prefix="reseed-model-") as folder:
+            for name in ("model.pt", "model.json"):
+                Path(folder, name).write_bytes(run.read(f"models/{name}"))
+            network, _ = load_folder(Path(folder))
+    except ReseedError:
+        return [[] for _ in asked]
+    rows = [row_of[name] for name in names]
+    found = most_alike(network, tables.store, [row_of[patch] for patch in asked], rows, _MOST_ALIKE)
+    return [[names[place] for place in places] for places in found.tolist()]
 
 
 def stored_patches(run: Run) -> NDArray[np.uint8] | None:

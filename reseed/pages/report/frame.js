@@ -74,6 +74,17 @@ const patchList = (host, rows) => {
       square.append(image);
     }
     node.append(square, make("span", "", `${row.answer}, ${(100 * row.p).toFixed(0)} %`), make("span", "", `reference ${row.gold}`), make("span", "muted", `${short(row.site, 40)} · ${whereOf(row.frame, row.place)}`));
+    if (row.alike && row.alike.length) {
+      const alike = make("span", "alike");
+      alike.append(make("span", "muted", `alike in training: ${row.alike.map(({ gold }) => gold).join(", ")}`));
+      row.alike.forEach(({ jpeg }) => {
+        const image = make("img");
+        image.src = `data:image/jpeg;base64,${jpeg}`;
+        image.alt = "";
+        alike.append(image);
+      });
+      node.append(alike);
+    }
     if (row.why) node.append(make("span", "verdict", row.why));
     host.append(node);
   });

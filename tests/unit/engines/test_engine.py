@@ -5,11 +5,13 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import onnx
 import pytest
 import torch
+from torch import nn
 
 from reseed.artifacts.table import FLOAT_DECIMALS
 from reseed.base.classes import CLASSES
@@ -20,7 +22,7 @@ from reseed.engines.engine import Engine, choose_engine, open_engine
 from reseed.engines.export import export_network
 from reseed.engines.facts import recorded_alpha, require_geometry
 from reseed.engines.onnx_engine import step_patches
-from reseed.engines.predictions import TorchEngine, load_folder
+from reseed.engines.predictions import TorchEngine, load_folder, most_alike
 from reseed.network.model import Network, network_logits
 from reseed.network.pretrained import find_weights
 from reseed.patches.resize import grid_patches
@@ -292,3 +294,21 @@ def test_engines_agree_on_real_patches(tmp_path: Path) -> None:
     for found in others:
         assert np.abs(found - torchs).max() <= 1e-4
         assert (found.argmax(axis=1) == torchs.argmax(axis=1)).all()
+
+
+def test_what_looks_most_alike_by_hand() -> None:
+    class Colours(nn.Module):
+        """Features are the mean levels of red, green and blue."""
+
+        def features(self, images: torch.Tensor) -> torch.Tensor:
+            return images.mean(dim=(2, 3))
+
+    images = np.zeros((5, 4, 4, 3), np.uint8)
+    images[0] = [200, 0, 0]
+    images[1] = [0, 200, 0]
+    images[2] = [90, 10, 0]  # red, if darker: a direction, not a distance
+    images[3] = [100, 100, 0]
+    images[4] = [0, 0, 50]
+    found = most_alike(cast("Network", Colours()), images, [0, 1], [1, 2, 3, 4], 2)
+    # places among [1, 2, 3, 4]: for red 2 then 3, for green 1 then 3
+    assert found.tolist() == [[1, 2], [0, 2]]
