@@ -16,7 +16,7 @@ from reseed.base.appearance import Familiar, frame_appearance
 from reseed.base.errors import ModelError
 from reseed.cli import infer
 from reseed.cli.main import main
-from reseed.infer import tables
+from reseed.infer import deciding, tables
 from reseed.network.checkpoint import describe_model, save_model
 from reseed.network.model import Network
 from reseed.patches.resize import RESIZE_RULE, frame_patches
@@ -204,7 +204,7 @@ def test_a_model_of_another_frame_path_is_refused(
     tmp_path: Path, boat: Infer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_tow(tmp_path / "frames", ["dddddddd"])
-    monkeypatch.setattr(infer, "RESIZE_RULE", "nearest")
+    monkeypatch.setattr(deciding, "RESIZE_RULE", "nearest")
     assert boat() == 2
     assert "was trained on frames by the resize rule" in capsys.readouterr().err
 
