@@ -92,7 +92,8 @@ def _panel(ax: Axes, curve: AlphaCurve, *, named: bool) -> None:
     ax.grid(axis="y", color=FAINT, linewidth=0.6)
     ax.set_axisbelow(True)
     if not lines:
-        ax.text(0.5, 50, "no frame has a\nreference decision", ha="center", va="center", color=MUTED)
+        said = ax.text(0.5, 50, "no frame has a\nreference decision", ha="center", va="center", color=MUTED)
+        said.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 4})  # the line of alpha may pass there
         return
     _shade_never(ax, curve)
     if named:

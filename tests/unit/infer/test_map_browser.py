@@ -10,6 +10,7 @@ import pytest
 from reseed.base.classes import CLASS_COLOURS
 from reseed.infer.map_page import Story, page
 from reseed.infer.tables import FrameRow
+from tests.axe import violations
 from tests.browser import Page, browser_page, find_browser
 from tests.unit.infer.boat import frame_image
 from tests.unit.survey.surveys import encoded
@@ -244,3 +245,8 @@ def test_thousands_of_frames_stay_usable(browser: Page, tmp_path: Path) -> None:
     click_frame(shown, 1500)
     assert "of 3000" in text(shown, ".where")
     assert time.monotonic() - began < 10
+
+
+def test_the_map_keeps_to_wcag(browser: Page, tmp_path: Path) -> None:
+    page = opened(browser, tmp_path / "map.html", [*tow("one", 5), row("two/1.jpg", None)], {"one/0001.jpg": "Deploy"})
+    assert violations(page) == []
