@@ -116,7 +116,7 @@ def frames_figure(shown: Mapping[str, list[ShownFrame]], *, synthetic: bool) -> 
     name = "" if first is None else first.frame_id.split("/")[-1]
     title = "No labelled test frame" if first is None else f"Highest loss, {first.loss:.2f}, in {name}"
     colours = ", ".join(f"{name} {word}" for name, word in zip(CLASS_COLOURS, ("grey", "orange", "blue"), strict=True))
-    subtitle = f"Left reference, right predicted; wrong patches crossed. {colours}."
+    subtitle = f"Left reference, right predicted; wrong patches crossed, wrong decisions red. {colours}."
     sheet = Sheet(_WIDTH_IN, body_in, title, subtitle, synthetic=synthetic)
     top = body_in - 0.05
     for kind, n_rows in rows.items():
