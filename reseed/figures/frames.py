@@ -85,18 +85,22 @@ def shown_frames(evidence: Evidence, index: pd.DataFrame, packed: NDArray[np.uin
         if mine["row"].min() < 0:
             continue
         frame = decided.loc[picked["frame_id"]]
-        image = _side_by_side(packed[mine["place"].to_numpy()], int(mine["row"].max()) + 1)
+        shown = np.asarray(packed[mine["place"].to_numpy()])
+        image = _side_by_side(shown, mine["row"].to_numpy(), mine["col"].to_numpy())
         decision, gold, loss = str(frame["decision"]), str(frame["gold"]), float(picked["loss"])
         found[picked["kind"]].append(ShownFrame(str(picked["frame_id"]), image, mine, decision, gold, loss))
     return found
 
 
-def _side_by_side(images: NDArray[np.uint8], rows: int) -> NDArray[np.uint8]:
+def _side_by_side(images: NDArray[np.uint8], rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Lay patches on the grid of their frame; a cell without a patch stays white."""
     step = max(1, images.shape[1] // _PATCH_PX)
-    edge, cols = images.shape[1] // step, len(images) // rows
+    edge = images.shape[1] // step
     blocks = images[:, : edge * step, : edge * step].reshape(-1, edge, step, edge, step, 3)
-    small = blocks.mean(axis=(2, 4)).astype(np.uint8)
-    return np.asarray(small.reshape(rows, cols, edge, edge, 3).swapaxes(1, 2).reshape(rows * edge, cols * edge, 3))
+    whole = np.full((int(rows.max()) + 1, int(cols.max()) + 1, edge, edge, 3), 255, dtype=np.uint8)
+    whole[rows, cols] = blocks.mean(axis=(2, 4)).astype(np.uint8)
+    height, width = whole.shape[0] * edge, whole.shape[1] * edge
+    return np.asarray(whole.swapaxes(1, 2).reshape(height, width, 3))
 
 
 @styled

@@ -82,7 +82,7 @@ def frame_data(tables: RunTables) -> dict[str, Any]:
     steps = thresholds(frames["deploy_count"].tolist(), frames["n_patches"].tolist())
     rank = {ratio: number for number, ratio in enumerate(steps)}
     used = exact(float(frames["alpha"].iloc[0]))
-    ends = np.cumsum(frames["n_patches"].to_numpy())
+    ends = np.asarray(np.cumsum(patches.groupby("number").size()), dtype=np.int64)
     columns = {
         "id": frames["frame_id"].tolist(),
         **_named("site", catalog["site"]),
@@ -153,12 +153,15 @@ def pictures(tables: RunTables, columns: dict[str, list[Any]]) -> dict[int, str]
 
 def _frame_jpeg(store: NDArray[np.uint8], rows: pd.DataFrame, **edge: int) -> bytes:
     ordered = rows.sort_values(["row", "col", "y0", "x0"], kind="stable")
-    images = store[ordered["place"].to_numpy()]
+    images = np.asarray(store[ordered["place"].to_numpy()])
     if int(ordered["row"].min()) < 0:  # around points: side by side, there is no whole frame to show
         cols = int(np.ceil(np.sqrt(len(images))))
         blank = np.zeros((-len(images) % cols, *images.shape[1:]), dtype=np.uint8)
         return thumbnail_jpeg(np.concatenate([images, blank]), Grid(-(-len(images) // cols), cols), **edge)
-    return thumbnail_jpeg(images, Grid(int(ordered["row"].max()) + 1, int(ordered["col"].max()) + 1), **edge)
+    grid = Grid(int(ordered["row"].max()) + 1, int(ordered["col"].max()) + 1)
+    whole = np.zeros((grid.n_patches, *images.shape[1:]), dtype=np.uint8)  # a patch may be missing: black
+    whole[ordered["row"].to_numpy() * grid.cols + ordered["col"].to_numpy()] = images
+    return thumbnail_jpeg(whole, grid, **edge)
 
 
 def patch_pictures(tables: RunTables, patch_ids: Sequence[str]) -> list[str]:
@@ -170,14 +173,35 @@ def patch_pictures(tables: RunTables, patch_ids: Sequence[str]) -> list[str]:
 
 
 def _in_order(tables: RunTables, frames: pd.DataFrame) -> pd.DataFrame:
-    """Return the patches frame by frame, row by row, with row, col and what a second annotator says of them."""
+    """Return the patches frame by frame, row by row, with row, col and what a second annotator says of them.
+
+    A cell of a grid that has no patch stands in its place as a row without an answer, so that a place is a cell.
+    """
     place = tables.index[["patch_id", "row", "col", "x0", "y0", "x1", "y1"]]
     second = _second(tables.patch_labels, "patch_id")
     patches = tables.patches.merge(place, on="patch_id", how="left", validate="one_to_one")
     patches = patches.assign(second=_looked_up(patches["patch_id"], second))
     number = pd.Series(range(len(frames)), index=frames["frame_id"])
     patches = patches.assign(number=patches["frame_id"].map(number))
+    patches = pd.concat([patches, _missing_cells(patches)], ignore_index=True)
     return patches.sort_values(["number", "row", "col", "y0", "x0"], kind="stable").reset_index(drop=True)
+
+
+def _missing_cells(patches: pd.DataFrame) -> pd.DataFrame:
+    """Return rows for the cells of a grid that have no patch, such as where only some patches of a frame were given."""
+    on_grid = patches[patches["row"] >= 0]
+    shape = on_grid.groupby("number").agg(rows=("row", "max"), cols=("col", "max"), n=("row", "size"))
+    shape = shape.assign(rows=shape["rows"] + 1, cols=shape["cols"] + 1)
+    rows = []
+    for number, frame in shape[shape["rows"] * shape["cols"] != shape["n"]].iterrows():
+        mine = on_grid[on_grid["number"] == number]
+        there = set(zip(mine["row"], mine["col"], strict=True))
+        cells = ((row, col) for row in range(frame["rows"]) for col in range(frame["cols"]))
+        about = {"frame_id": mine["frame_id"].iloc[0], "number": number}
+        rows += [about | {"row": row, "col": col} for row, col in cells if (row, col) not in there]
+    absent = pd.DataFrame(rows, columns=["frame_id", "number", "row", "col"])
+    words = dict.fromkeys(("patch_id", "split", "gold", "predicted", "second"), "")
+    return absent.assign(**words, **dict.fromkeys(PROBABILITIES, 0.0), x0=0, y0=0, x1=0, y1=0)[patches.columns]
 
 
 def _by_frame(patches: pd.DataFrame, n_frames: int, ends: NDArray[np.int64]) -> dict[str, list[Any]]:
@@ -190,7 +214,8 @@ def _by_frame(patches: pd.DataFrame, n_frames: int, ends: NDArray[np.int64]) -> 
     signs = np.array(list(PERCENT_SIGNS))[np.rint(100 * probabilities).astype(np.int64)]
     number = patches["number"].to_numpy()
     loss = pd.Series(lost).groupby(number).mean().reindex(range(n_frames))
-    sure = pd.Series(probabilities.max(axis=1)).groupby(number).mean()
+    answered = np.where(patches["predicted"] == "", np.nan, probabilities.max(axis=1))
+    sure = pd.Series(answered).groupby(number).mean()
     second = _digits(patches["second"])
     differs = pd.Series((second != NO_LABEL) & known & (second != gold)).groupby(number).sum()
     on_grid = patches["row"].to_numpy() >= 0

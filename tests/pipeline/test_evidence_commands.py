@@ -3,6 +3,7 @@
 import hashlib
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -49,10 +50,10 @@ def test_score_on_the_output_of_predict_reproduces_the_metrics(finished: Clone) 
     assert patch["synthetic"] is frame["synthetic"] is True
 
 
-def test_the_page_of_a_revision_has_its_audit_and_the_pictures_of_the_pipeline(finished: Clone) -> None:
+def test_the_page_of_a_revision_has_its_audit_and_the_pictures_of_the_pipeline(finished: Clone, tmp_path: Path) -> None:
     made = (finished.root / "plots/report.html").read_text(encoding="utf-8")
-    reseed(finished, "report", "--html", "HEAD", "--out", "page.html")
-    page = (finished.root / "page.html").read_text(encoding="utf-8")
+    reseed(finished, "report", "--html", "HEAD", "--out", str(tmp_path / "page.html"))
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
     macro_f1 = finished.json("metrics/metrics.json")["patch"]["macro_f1"]
     assert f"Patch macro F1 {macro_f1:.1f} %" in made
     assert f"Patch macro F1 {macro_f1:.1f} %" in page

@@ -3,6 +3,7 @@ const dialog = byId("frame");
 let open = null;
 const signOf = (text, place) => data.signs.indexOf(text[place]);
 const patchText = (i, place) => {
+  if (frames.answers[i][place] === ".") return "no patch here";
   const name = (digit) => (digit === "." ? "none" : data.classes[digit].name);
   const [coral, deploy] = [signOf(frames.pCoral[i], place), signOf(frames.pDeploy[i], place)];
   const second = frames.seconds[i][place];
@@ -32,7 +33,7 @@ const openFrame = (i) => {
     const { rows, cols } = gridOf(i);
     const edge = box.getBoundingClientRect();
     const place = Math.floor(((event.clientY - edge.y) / edge.height) * rows) * cols + Math.floor(((event.clientX - edge.x) / edge.width) * cols);
-    if (place >= 0 && place < frames.n[i]) now.textContent = `${whereOf(i, place)}: ${patchText(i, place)}`;
+    if (place >= 0 && place < frames.answers[i].length) now.textContent = `${whereOf(i, place)}: ${patchText(i, place)}`;
   }));
   const facts = [frames.siteNames[frames.site[i]], frames.sequenceNames[frames.sequence[i]], SPLITS[frames.split[i]], frames.time[i] ? frames.time[i].replace("T", " ").replace("Z", " UTC") : "time unknown",
     frames.latitude[i] === null ? "position unknown" : `${frames.latitude[i].toFixed(6)}°, ${frames.longitude[i].toFixed(6)}°`, frames.depth[i] === null ? "depth unknown" : `${frames.depth[i]} m deep`];
@@ -40,7 +41,7 @@ const openFrame = (i) => {
   details.append(make("summary", "", "Every patch as a table"));
   details.addEventListener("toggle", () => {
     if (!details.open || details.children.length > 1) return;
-    details.append(tableOf("Patches", ["patch", "what is known"], [...Array(frames.n[i]).keys()].map((place) => [whereOf(i, place), patchText(i, place)])));
+    details.append(tableOf("Patches", ["patch", "what is known"], [...Array(frames.answers[i].length).keys()].map((place) => [whereOf(i, place), patchText(i, place)])));
   });
   const people = frames.second[i] === null ? [] : [make("p", "", `Second annotator: ${decisionName(frames.second[i])}; ${frames.differs[i]} patches labelled otherwise than the reference.`)];
   dialog.replaceChildren(bar, both, classKeys(), now, verdictOf(i), make("p", "", why(i)), ...people, make("p", "muted", facts.join(" · ")), details);

@@ -122,3 +122,25 @@ def test_a_doubt_about_the_reference_has_its_reason() -> None:
     ]
     assert [one.place for one in surest] == [0, 1, 2]
     assert np.isclose(surest[0].probability, 0.95)
+
+
+def test_a_cell_without_a_patch_keeps_its_place() -> None:
+    tables = many(3)
+    gone = tables.patches["patch_id"].iloc[[2, 30]].tolist()  # row 0, column 2 of frame 0; the third patch of frame 1
+    kept = {
+        "patches": tables.patches[~tables.patches["patch_id"].isin(gone)].reset_index(drop=True),
+        "index": tables.index[~tables.index["patch_id"].isin(gone)].reset_index(drop=True),
+        "frames": tables.frames.assign(n_patches=[27, 27, 28]),
+    }
+    less = run_data.RunTables(**(vars(tables) | kept))
+    whole, columns = frame_data(tables)["frames"], frame_data(less)["frames"]
+    for name in ("golds", "answers"):
+        expected = [text[:2] + "." + text[3:] for text in whole[name][:2]] + whole[name][2:]
+        assert columns[name] == expected
+    assert columns["n"] == [27, 27, 28]
+    assert (columns["rows"], columns["cols"], columns["points"]) == ([4] * 3, [7] * 3, [None] * 3)
+    probabilities = tables.patches[["p_no_deploy", "p_coral", "p_deploy"]].max(axis=1)[:28].drop(index=2)
+    assert columns["sure"][0] == pytest.approx(probabilities.mean(), abs=1e-4)
+    picture = simplejpeg.decode_jpeg(base64.b64decode(pictures(less, columns)[0]))
+    assert picture[:40, 2 * 48 + 8 : 3 * 48 - 8].mean() < 10  # black
+    assert picture[:40, 3 * 48 + 8 : 4 * 48 - 8].mean() > 40
