@@ -11,8 +11,8 @@ _LONG_LINES: Final = 400
 
 # What each number may reach. A feature that needs more than there is room for shows what else could go.
 AT_MOST: Final = {
-    "modules in reseed/": 190,
-    "lines in reseed/ and stages/": 38_000,
+    "modules in reseed/": 187,
+    "lines in reseed/ and stages/": 35_650,
     f"modules below {_SHORT_LINES} lines with one importer": 30,
     f"modules above {_LONG_LINES} lines": 0,
     "lines of dvc.yaml": 450,

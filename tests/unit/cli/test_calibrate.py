@@ -404,7 +404,7 @@ def test_the_page_is_filled_in_with_two_keys(survey: Path, step: Run) -> None:
             page.settle()
             return bool(page.run("document.getElementById('done').value") == 20)
 
-        # Nothing is lost. The browser hands what is stored to a new page in its own time: on a busy machine not at once.
+        # Nothing is lost. The browser hands what is stored to a new page in its own time, not always at once.
         page.until(opened_again)
         assert (page.console, page.requests) == ([], [])
     assert step("alpha", str(out), "--model", "colours", "--labels", str(saved)) == 0
