@@ -19,7 +19,6 @@ from reseed.base.csv import guard
 from reseed.base.errors import ReseedError
 from reseed.compare.comparison import flat
 from reseed.compare.pull_request import TREND
-from reseed.engines.predictions import load_folder, most_alike
 from reseed.history.run import Run
 from reseed.pages.render import html_page, percent_text
 from reseed.pages.run_data import RunTables, frame_data, only, pictures
@@ -67,6 +66,8 @@ _LOOKED_THROUGH: Final = 4_000  # training patches, spread evenly: some seconds
 
 def _alike(run: Run, tables: RunTables, asked: Sequence[str]) -> list[list[str]]:
     """Return the training patches that look most alike to the network of a run; none where it is not stored here."""
+    from reseed.engines.predictions import load_folder, most_alike  # noqa: PLC0415  torch: seconds that only this needs
+
     row_of = {patch: row for row, patch in enumerate(tables.index["patch_id"])}
     known = tables.patches[(tables.patches["split"] == TRAIN) & (tables.patches["gold"] != "")]
     names = known["patch_id"].tolist()[:: max(1, -(-len(known) // _LOOKED_THROUGH))]
