@@ -9,7 +9,7 @@ from reseed.artifacts.catalog import FRAMES
 from reseed.base.errors import ReseedError
 from reseed.base.grid import Grid, grid_of
 from reseed.history.recorded import same_value
-from reseed.score.registry import BY_FULL_KEY, FRAME, HEADLINE, PATCH
+from reseed.score.registry import BY_FULL_KEY, FRAME, HEADLINE, NOT_AVAILABLE, PATCH
 
 # What is shown of each experiment, the headlines first; keys as in metrics.json.
 SHOWN: Final = (
@@ -226,7 +226,7 @@ def sweep_lines(sweep: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
 def _score(trial: Mapping[str, Any], key: str) -> str:
     value, spread = trial["scores"][key], trial["spread"].get(key)
     if value is None:
-        return "n/a"
+        return NOT_AVAILABLE
     interval = trial["interval"] if key == SHOWN[0] else None
     over_groups = "" if interval is None else f" ({interval[0]:.1f} to {interval[1]:.1f})"
     return f"{value:.1f}" + ("" if spread is None else f" +- {spread:.1f}") + over_groups

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from reseed.artifacts.patches import TEST
 from reseed.base.classes import CLASS_COLOURS
 from reseed.figures.style import INK, MUTED, SMALL_PT, Sheet, plain_axes, styled
-from reseed.score.evidence import Evidence
+from reseed.score.evidence import Evidence, patch_losses
 
 _WIDTH_IN, _MARGIN_IN, _GAP_IN, _TEXT_IN = 7.2, 0.25, 0.08, 0.36
 _COLUMNS: Final = 2
-_LOWEST_PROBABILITY: Final = 1e-6
 _WRONG: Final = "#c0002f"
 _PATCH_PX: Final = 48
 MOST_FRAMES: Final = 12
@@ -55,10 +54,13 @@ def pick_by_loss(patches: pd.DataFrame, number: int) -> pd.DataFrame:
     Returns:
         Columns frame_id, loss and kind (`worst` or `typical`), worst first.
     """
-    names = {"No-Deploy": "p_no_deploy", "Coral": "p_coral", "Deploy": "p_deploy"}
-    given = np.select([patches["gold"] == name for name in names], [patches[column] for column in names.values()])
-    lost = -np.log(np.maximum(given, _LOWEST_PROBABILITY))
-    losses = pd.Series(lost).groupby(patches["frame_id"].to_numpy()).mean().rename("loss").rename_axis("frame_id")
+    losses = (
+        pd.Series(patch_losses(patches))
+        .groupby(patches["frame_id"].to_numpy())
+        .mean()
+        .rename("loss")
+        .rename_axis("frame_id")
+    )
     ordered = losses.reset_index().sort_values(["loss", "frame_id"], ascending=[False, True], kind="stable")
     worst = ordered.head(min(number, (len(ordered) + 1) // 2))
     rest = ordered.iloc[len(worst) :]

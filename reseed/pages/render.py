@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from reseed.base.classes import CLASS_COLOURS, CLASSES
 from reseed.pages.parts import Leaflet, in_script, policy
+from reseed.score.registry import NOT_AVAILABLE
 
 _ASSETS: Final = Path(__file__).with_name("report")
 
@@ -33,7 +34,7 @@ def html_page(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["percent"] = percent_text
+    environment.filters["percent"] = percent
     parts = [(_ASSETS / f"{name}.js").read_text(encoding="utf-8") for name in scripts]
     script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
     known = {"classes": [{"name": name, "colour": CLASS_COLOURS[name]} for name in CLASSES], **data}
@@ -48,6 +49,8 @@ def html_page(
     )
 
 
-def percent_text(value: float | str, decimals: int = 1) -> str:
-    """Return a percentage for people: `83.4 %`; a word stays what it is."""
+def percent(value: float | str | None, decimals: int = 1) -> str:
+    """Return percent as people read it; the word that stands for no score as it is."""
+    if value is None or (isinstance(value, float) and value != value):  # noqa: PLR0124 - NaN
+        return NOT_AVAILABLE
     return value if isinstance(value, str) else f"{value:.{decimals}f} %"

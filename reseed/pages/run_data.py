@@ -15,9 +15,9 @@ from reseed.base.classes import CLASS_INDEX, DECISIONS, DEPLOY
 from reseed.base.grid import Grid
 from reseed.pages.parts import jpeg, thumbnail_jpeg
 from reseed.score.alpha import exact
+from reseed.score.evidence import PROBABILITIES, patch_losses, surest_first
 
 SPLITS: Final = (TRAIN, VAL, TEST, "none")
-PROBABILITIES: Final = ["p_no_deploy", "p_coral", "p_deploy"]
 # One character for each whole percent from 0 to 100; none of them means anything in HTML, JSON or a script.
 PERCENT_SIGNS: Final = "".join(chr(code) for code in range(0x23, 0x7F) if chr(code) not in "&<>\\") + "".join(
     map(chr, range(0xC0, 0xC0 + 13))
@@ -27,7 +27,6 @@ NO_LABEL: Final = "."
 LARGE_BYTES: Final = 5_000_000
 SMALL_BYTES: Final = 2_500_000
 _SMALL_WIDTH_PX: Final = 96
-_LOWEST_PROBABILITY: Final = 1e-6
 _SURE: Final = 0.9
 _ANOTHER: Final = "another annotator says so too"
 _EVERY_TRAINING: Final = "every training says so"
@@ -209,11 +208,9 @@ def _by_frame(patches: pd.DataFrame, n_frames: int, ends: NDArray[np.int64]) -> 
     probabilities = patches[PROBABILITIES].to_numpy(dtype=np.float64)
     gold = _digits(patches["gold"])
     known = gold != NO_LABEL
-    of_gold = probabilities[np.arange(len(patches)), np.where(known, gold, "0").astype(np.int64)]
-    lost = np.where(known, -np.log(np.maximum(of_gold, _LOWEST_PROBABILITY)), np.nan)
     signs = np.array(list(PERCENT_SIGNS))[np.rint(100 * probabilities).astype(np.int64)]
     number = patches["number"].to_numpy()
-    loss = pd.Series(lost).groupby(number).mean().reindex(range(n_frames))
+    loss = pd.Series(patch_losses(patches)).groupby(number).mean().reindex(range(n_frames))
     answered = np.where(patches["predicted"] == "", np.nan, probabilities.max(axis=1))
     sure = pd.Series(answered).groupby(number).mean()
     second = _digits(patches["second"])
@@ -304,10 +301,7 @@ def doubts(tables: RunTables, most: int) -> tuple[list[Doubt], list[Doubt]]:
     frames = tables.frames.sort_values("frame_id", kind="stable").reset_index(drop=True)
     patches = _in_order(tables, frames)
     patches = patches.assign(place=patches.groupby("number").cumcount())
-    wrong = patches[(patches["split"] == TEST) & (patches["gold"] != "") & (patches["gold"] != patches["predicted"])]
-    answer = wrong["predicted"].map(CLASS_INDEX).to_numpy(dtype=np.int64)
-    wrong = wrong.assign(probability=wrong[PROBABILITIES].to_numpy()[np.arange(len(wrong)), answer])
-    wrong = wrong.sort_values(["probability", "patch_id"], ascending=[False, True], kind="stable")
+    wrong = surest_first(patches[(patches["split"] == TEST) & (patches["gold"] != "")])
     wrong = wrong.assign(site=wrong["frame_id"].map(tables.catalog.set_index("frame_id")["site"]))
     same = tables.repeats.merge(wrong[["patch_id", "predicted"]], on="patch_id", suffixes=("", "_first"))
     agreed = (same["predicted"] == same["predicted_first"]).groupby(same["patch_id"]).all().to_dict()

@@ -17,7 +17,7 @@ from reseed.artifacts.table import Table
 from reseed.base.classes import CLASS_COLOURS, CLASSES, DECISIONS
 from reseed.base.files import read_json
 from reseed.pages.parts import read_leaflet
-from reseed.pages.render import html_page, percent_text
+from reseed.pages.render import html_page, percent
 from reseed.pages.run_data import Doubt, RunTables, doubts, frame_data, patch_pictures, pictures
 from reseed.score.decisions import RATIO
 from reseed.score.registry import FRAME, HEADLINE, NOT_AVAILABLE, PATCH, SCORES, TASKS, Task, class_key
@@ -131,7 +131,7 @@ def run_page(stored: Stored, store: NDArray[np.uint8] | None, origin: Origin, al
         _SCRIPTS,
         data,
         read_leaflet(),
-        title=f"{origin.name}: patch macro F1 {percent_text(metrics[PATCH][HEADLINE])}",
+        title=f"{origin.name}: patch macro F1 {percent(metrics[PATCH][HEADLINE])}",
         origin=origin,
         marks=_marks(metrics, details),
         tasks=[_task(task, metrics, details) for task in TASKS],

@@ -20,7 +20,7 @@ from reseed.base.errors import ReseedError
 from reseed.compare.comparison import flat
 from reseed.compare.pull_request import TREND
 from reseed.history.run import Run
-from reseed.pages.render import html_page, percent_text
+from reseed.pages.render import html_page, percent
 from reseed.pages.run_data import RunTables, frame_data, only, pictures
 from reseed.pages.run_page import Origin, read_tables, run_page
 from reseed.patches.store import open_patches
@@ -164,7 +164,7 @@ def _finding(row: Mapping[str, Any], report: Mapping[str, Any]) -> str:
 
 def _from_to(row: Mapping[str, Any], report: Mapping[str, Any]) -> str:
     known = not report["alone"] and isinstance(row["base"], float)
-    return (f"{row['base']:.1f} → " if known else "") + percent_text(row["head"])
+    return (f"{row['base']:.1f} → " if known else "") + percent(row["head"])
 
 
 def _card(row: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any]:
@@ -234,20 +234,20 @@ def _trend_csv(trend: Sequence[Mapping[str, Any]]) -> str:
 def _score_row(row: Mapping[str, Any]) -> list[str]:
     low = row.get("low")
     interval = f"{points(low)} to {points(row['high'])}" if isinstance(low, float) else NOT_AVAILABLE
-    base = percent_text(NOT_AVAILABLE if row["base"] is None else row["base"])
+    base = percent(row["base"])
     p = p_text(row.get("p", NOT_AVAILABLE))
     label = BY_FULL_KEY[row["score"]].full_label
-    return [label, base, percent_text(row["head"]), points(row["difference"]), interval, p]
+    return [label, base, percent(row["head"]), points(row["difference"]), interval, p]
 
 
 def _class_row(row: Mapping[str, Any]) -> list[str]:
     base = NOT_AVAILABLE if row["base"] is None else row["base"]["f1"]
     support = f"{row['head']['support']:,}"
-    return [row["class"], support, percent_text(base), percent_text(row["head"]["f1"]), points(row["difference"])]
+    return [row["class"], support, percent(base), percent(row["head"]["f1"]), points(row["difference"])]
 
 
 def _site_row(row: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
-    f1 = [percent_text(row[side]["macro_f1"]) for side in ("base", "head")]
+    f1 = [percent(row[side]["macro_f1"]) for side in ("base", "head")]
     return [row["site"], site_patches(row, report), *f1, points(row["difference"])]
 
 

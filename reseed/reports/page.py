@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from reseed.pages.render import percent
 from reseed.score.registry import NOT_AVAILABLE
 
 # A Markdown template can also be shown in a terminal, without its markup; text is written as it stands.
@@ -56,13 +57,6 @@ def code(text: object) -> Markdown:
     fence = "`" * (longest + 1)
     pad = " " if shown.startswith("`") or shown.endswith("`") or not shown else ""
     return Markdown(f"{fence}{pad}{shown.replace('|', _PIPE)}{pad}{fence}")
-
-
-def percent(value: float | str | None, decimals: int = 1) -> str:
-    """Return percent as people read it; the word that stands for no score as it is."""
-    if value is None or (isinstance(value, float) and value != value):  # noqa: PLR0124 - NaN
-        return NOT_AVAILABLE
-    return value if isinstance(value, str) else f"{value:.{decimals}f} %"
 
 
 def percent_text(value: float | str) -> str:

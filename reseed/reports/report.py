@@ -18,7 +18,8 @@ from reseed.compare.pull_request import TREND, flipped_figure
 from reseed.figures.baselines import Step, change_figure
 from reseed.figures.style import marked, png_bytes
 from reseed.history.run import Run
-from reseed.reports.page import MOST_ITEMS, Form, Markdown, code, p_text, percent, points, render
+from reseed.pages.render import percent
+from reseed.reports.page import MOST_ITEMS, Form, Markdown, code, p_text, points, render
 from reseed.score.bootstrap import MIN_CLUSTERS, Interval
 from reseed.score.decisions import RATIO
 from reseed.score.registry import BY_FULL_KEY, FRAME, HEADLINE, NOT_AVAILABLE, PATCH

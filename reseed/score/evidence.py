@@ -23,6 +23,7 @@ from reseed.score.registry import ANSWER, NAMES, PATCH, TASKS, Task, TaskScores,
 SCORED: Final = (VAL, TEST)
 _PLACE = ["site", "sequence", "synthetic", "water_depth_m", "altitude_m"]
 PROBABILITIES = ["p_no_deploy", "p_coral", "p_deploy"]
+_LOWEST_PROBABILITY: Final = 1e-6  # a loss stays finite
 _LIGHT = ["contrast", "blue_red_ratio"]
 
 
@@ -269,13 +270,26 @@ def confident_mistakes(evidence: Evidence, count: int) -> pd.DataFrame:
     Returns:
         Columns patch_id, frame_id, site, gold, predicted, probability (of the predicted class, 0-1).
     """
-    patches = evidence.labelled_patches(TEST)
-    wrong = patches[patches["gold"] != patches["predicted"]].reset_index(drop=True)
-    column = wrong["predicted"].map(CLASS_INDEX).to_numpy(dtype=np.int64)
-    wrong["probability"] = wrong[PROBABILITIES].to_numpy()[np.arange(len(wrong)), column]
-    ordered = wrong.sort_values(["probability", "patch_id"], ascending=[False, True], kind="stable")
+    ordered = surest_first(evidence.labelled_patches(TEST))
     columns = ["patch_id", "frame_id", "site", "gold", "predicted", "probability"]
     return ordered.head(count)[columns].reset_index(drop=True)
+
+
+def surest_first(patches: pd.DataFrame) -> pd.DataFrame:
+    """Return the wrong ones of labelled patches with the probability of what is predicted, surest first."""
+    wrong = patches[patches["gold"] != patches["predicted"]]
+    column = wrong["predicted"].map(CLASS_INDEX).to_numpy(dtype=np.int64)
+    wrong = wrong.assign(probability=wrong[PROBABILITIES].to_numpy()[np.arange(len(wrong)), column])
+    return wrong.sort_values(["probability", "patch_id"], ascending=[False, True], kind="stable")
+
+
+def patch_losses(patches: pd.DataFrame) -> NDArray[np.float64]:
+    """Return (N,) negative logarithms of the probability of the reference class; NaN where a patch has no label."""
+    column = patches["gold"].map(CLASS_INDEX)
+    known = column.notna().to_numpy()
+    given = patches[PROBABILITIES].to_numpy(dtype=np.float64)
+    of_gold = given[np.arange(len(patches)), column.fillna(0).to_numpy(dtype=np.int64)]
+    return np.where(known, -np.log(np.maximum(of_gold, _LOWEST_PROBABILITY)), np.nan)
 
 
 def patch_rows(mistakes: pd.DataFrame, index: pd.DataFrame, n_packed: int) -> NDArray[np.int64]:

@@ -14,7 +14,8 @@ from PIL import Image
 from reseed.artifacts.raw import SYNTHETIC_NOTICE
 from reseed.audit.trusted import FAIL, PASS
 from reseed.cli.main import main
-from reseed.reports.page import code, percent, points, words
+from reseed.pages.render import percent
+from reseed.reports.page import code, points, words
 from reseed.reports.report import report_page
 from tests.unit.audit.history import History, Reef, every, reef
 from tests.unit.audit.results import commit_result
